@@ -1,0 +1,78 @@
+// What the linked program knows about names in SQL: relations, routines, PostgreSQL's own functions.
+#pragma once
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/unit.h"
+
+namespace pglocklint {
+
+struct Column {
+  std::string name, type;  // canonical type ("" = not known)
+  bool not_null = false;
+};
+
+enum class RelationKind { Table, View, MaterializedView };
+
+// A table or view, as the last live definitions leave it.
+struct Relation {
+  RelationKind kind = RelationKind::Table;
+  std::string schema, name;
+  int unit = -1;                                       // where it is created
+  SourceRange range;
+  std::vector<Column> columns;                         // in order
+  bool columns_known = false;                          // all of them
+  std::vector<std::vector<std::string>> unique_keys;   // column names; primary key first
+  std::vector<std::vector<std::string>> indexes;       // leading column names of each index, unique keys included
+  const Query* view = nullptr;                         // view or materialized view: its query, and its column aliases
+  std::vector<std::string> view_columns;
+  std::vector<const Expr*> policies;                   // USING conditions while row security is enabled
+  const Column* column(std::string_view name) const {
+    for (const Column& c : columns)
+      if (c.name == name) return &c;
+    return nullptr;
+  }
+};
+
+// A live user-defined function or procedure.
+struct Routine {
+  const Function* function = nullptr;
+  int unit = -1;
+  Volatility volatility = Volatility::Volatile;  // after ALTER FUNCTION
+  bool strict = false, returns_set = false;
+  double cost = 100;
+  std::string language;
+  bool locks = false;         // it, or something it calls, acquires an advisory lock
+  bool body_known = true;     // false: C, or a body that was not understood
+  const Query* inline_body = nullptr;  // LANGUAGE sql with one SELECT statement: that query (whether PostgreSQL
+                                       // inlines it is for evaluate() to decide)
+};
+
+enum class BuiltinKind { Scalar, Aggregate, Window, SetReturning };
+
+// What we know of a function of pg_catalog. Source: pg_proc of PostgreSQL 15 and 18.
+struct Builtin {
+  std::string_view name;
+  BuiltinKind kind = BuiltinKind::Scalar;
+  Volatility volatility = Volatility::Immutable;
+  bool strict = true;
+  std::string_view result = "";  // canonical type; "" = depends on the arguments
+};
+// The entry for a folded name without schema, or null. Sorted table in builtin_functions.cpp.
+const Builtin* findBuiltin(std::string_view name);
+
+class Catalogue {
+ public:
+  // By written schema ("" = search the usual path: a unique match in any schema, "public" first) and folded name; null if unknown.
+  const Relation* relation(std::string_view schema, std::string_view name) const;
+  // The live routine that a call with `args` arguments means; null if none or if it is ambiguous.
+  const Routine* routine(std::string_view schema, std::string_view name, std::size_t args) const;
+
+  std::vector<Relation> relations;  // sorted by schema, name
+  std::vector<Routine> routines;    // sorted by schema, name, position
+};
+
+}  // namespace pglocklint

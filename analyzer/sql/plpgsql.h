@@ -1,0 +1,16 @@
+// PL/pgSQL bodies → blocks of events. Our own parser of the block structure (libpg_query's gives lines only, and gives up on unknown
+// variables); the SQL inside goes through parseStatement and parseExpression.
+#pragma once
+#include "model/unit.h"
+#include "sql/mapped_text.h"
+
+namespace pglocklint::sql {
+
+// Fills blocks, variables and exception_scopes of `function` from its body. What is not understood becomes an entry in `problems`;
+// the rest of the body is still read. Dynamic EXECUTE of known text is parsed as well (Statement::dynamic).
+void parsePlpgsql(const MappedText& body, const LineIndex& lines, Function& function, std::vector<NotUnderstood>& problems);
+
+// A LANGUAGE sql body: its statements, in one block.
+void parseSqlBody(const MappedText& body, const LineIndex& lines, Function& function, std::vector<NotUnderstood>& problems);
+
+}  // namespace pglocklint::sql

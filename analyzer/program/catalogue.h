@@ -1,7 +1,7 @@
 // What the linked program knows about names in SQL: relations, routines, PostgreSQL's own functions.
 #pragma once
-#include <map>
-#include <span>
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,8 +71,13 @@ class Catalogue {
   // The live routine that a call with `args` arguments means; null if none or if it is ambiguous.
   const Routine* routine(std::string_view schema, std::string_view name, std::size_t args) const;
 
-  std::vector<Relation> relations;  // sorted by schema, name
-  std::vector<Routine> routines;    // sorted by schema, name, position
+  std::vector<Relation> relations;  // in the order of their definitions
+  std::vector<Routine> routines;
+  // Call after the vectors have been filled or changed: builds the indexes that the look-ups use.
+  void index();
+
+ private:
+  std::vector<std::uint32_t> by_name_relations, by_name_routines;
 };
 
 }  // namespace pglocklint

@@ -45,6 +45,7 @@ struct Routine {
   bool strict = false, returns_set = false;
   double cost = 100;
   std::string language;
+  std::string altered_parallel;  // by ALTER FUNCTION: "safe", "restricted", "unsafe"; empty: as declared
   bool locks = false;         // it, or something it calls, acquires an advisory lock
   bool body_known = true;     // false: C, or a body that was not understood
   const Query* inline_body = nullptr;  // LANGUAGE sql with one SELECT statement: that query (whether PostgreSQL

@@ -1,0 +1,341 @@
+// Migrations are history: what counts is what stands at the end. Each history is replayed statement by statement into a table of
+// objects; then the tables of all histories together make the catalogue. Two histories that define the same name
+// (a migration and the same function in a hand-kept file) both stay: no order between them is known.
+#include "program/live.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+
+namespace pglocklint {
+
+namespace {
+
+std::string schemaKey(const std::string& schema) { return schema == "public" ? "" : schema; }
+
+using NameKey = std::pair<std::string, std::string>;  // schema, name
+NameKey nameKey(const std::string& schema, const std::string& name) { return {schemaKey(schema), name}; }
+
+std::vector<std::string> signature(const Function& f) {
+  std::vector<std::string> types;
+  for (const Parameter& p : f.parameters)
+    if (p.mode == ParameterMode::In || p.mode == ParameterMode::InOut || p.mode == ParameterMode::Variadic) types.push_back(p.type);
+  return types;
+}
+
+struct LiveRoutine {
+  int unit = -1;
+  const Ddl* ddl = nullptr;
+  Routine routine;
+  NameKey key;
+};
+
+struct LiveRelation {
+  Relation relation;
+  const Ddl* ddl = nullptr;
+  bool row_security = false;
+};
+
+bool isSerial(const std::string& type) { return type.find("serial") != std::string::npos; }
+
+std::string storedType(const std::string& type) {
+  if (type == "bigserial" || type == "serial8") return "bigint";
+  if (type == "serial" || type == "serial4") return "integer";
+  if (type == "smallserial" || type == "serial2") return "smallint";
+  return type;
+}
+
+Column columnOf(const ColumnDefinition& d) {
+  return {d.name, storedType(d.type), d.not_null || d.primary_key || d.identity || isSerial(d.type)};
+}
+
+// One history's objects while its statements are replayed.
+class History {
+ public:
+  explicit History(const std::deque<Unit>& units) : units_(units) {}
+
+  void replay(int unit_index) {
+    const Unit& unit = units_[static_cast<std::size_t>(unit_index)];
+    if (unit.runner.down) return;
+    for (const Ddl& d : unit.ddl)
+      if (!d.down) apply(d, unit_index);
+  }
+
+  std::vector<LiveRoutine> routines;
+  std::map<NameKey, LiveRelation> relations;
+  std::map<std::pair<NameKey, std::string>, SchemaObject> triggers, policies;
+  std::vector<SchemaObject> others;  // indexes, domains, further ALTER TABLE checks
+  std::uint64_t superseded = 0;
+
+ private:
+  void apply(const Ddl& d, int unit) {
+    switch (d.kind) {
+      case DdlKind::CreateFunction: createFunction(d, unit); break;
+      case DdlKind::AlterFunction: alterFunction(d); break;
+      case DdlKind::DropFunction: dropFunction(d); break;
+      case DdlKind::RenameFunction: renameFunction(d); break;
+      case DdlKind::CreateTable: createTable(d, unit); break;
+      case DdlKind::AlterTable: alterTable(d, unit); break;
+      case DdlKind::CreateView: createView(d, unit); break;
+      case DdlKind::CreateIndex: createIndex(d, unit); break;
+      case DdlKind::CreateTrigger: replaceObject(triggers, d, unit); break;
+      case DdlKind::CreatePolicy: replaceObject(policies, d, unit); break;
+      case DdlKind::AlterPolicy:
+        if (!d.exprs.empty()) replaceObject(policies, d, unit);
+        break;
+      case DdlKind::DropTrigger: superseded += triggers.erase({nameKey(d.relation_schema, d.relation), d.name}); break;
+      case DdlKind::DropPolicy: superseded += policies.erase({nameKey(d.relation_schema, d.relation), d.name}); break;
+      case DdlKind::DropRelation: dropRelation(d); break;
+      case DdlKind::RenameRelation: renameRelation(d); break;
+      case DdlKind::CreateDomain: others.push_back({unit, &d}); break;
+      case DdlKind::SetSearchPath:
+      case DdlKind::Other: break;
+    }
+  }
+
+  void createFunction(const Ddl& d, int unit) {
+    if (d.function < 0) return;
+    const Function& f = units_[static_cast<std::size_t>(unit)].functions[static_cast<std::size_t>(d.function)];
+    const NameKey key = nameKey(f.schema, f.name);
+    const auto types = signature(f);
+    std::erase_if(routines, [&](const LiveRoutine& r) {
+      const bool same = r.key == key && signature(*r.routine.function) == types;
+      superseded += same;
+      return same;
+    });
+    LiveRoutine r;
+    r.unit = unit, r.ddl = &d, r.key = key;
+    r.routine.function = &f, r.routine.unit = unit;
+    r.routine.volatility = f.volatility, r.routine.strict = f.strict, r.routine.returns_set = f.returns_set;
+    r.routine.language = f.language;
+    r.routine.cost = f.cost >= 0 ? f.cost : (f.language == "c" || f.language == "internal") ? 1 : 100;
+    r.routine.body_known = !f.blocks.empty() && f.body_understood;
+    r.routine.inline_body = singleSelect(f);
+    routines.push_back(std::move(r));
+  }
+
+  // LANGUAGE sql with just one statement, a SELECT: PostgreSQL may inline it.
+  static const Query* singleSelect(const Function& f) {
+    if (f.language != "sql" || f.kind != FunctionKind::Routine || f.blocks.size() != 1) return nullptr;
+    const auto& events = f.blocks.front().events;
+    if (events.size() != 1 || events.front().kind != EventKind::Statement) return nullptr;
+    const Statement& s = events.front().statement.front();
+    return s.kind == StatementKind::Query && s.query.size() == 1 && s.query.front().kind == QueryKind::Select ? &s.query.front()
+                                                                                                            : nullptr;
+  }
+
+  bool matches(const LiveRoutine& r, const Ddl& d) const {
+    if (r.key != nameKey(d.schema, d.name) && !(d.schema.empty() && r.key.second == d.name)) return false;
+    return !d.has_argument_types || signature(*r.routine.function) == d.argument_types;
+  }
+
+  void alterFunction(const Ddl& d) {
+    for (LiveRoutine& r : routines) {
+      if (!matches(r, d)) continue;
+      for (const std::string& o : d.options) {
+        if (o == "volatile") r.routine.volatility = Volatility::Volatile;
+        if (o == "stable") r.routine.volatility = Volatility::Stable;
+        if (o == "immutable") r.routine.volatility = Volatility::Immutable;
+        if (o == "strict") r.routine.strict = true;
+        if (o == "called on null input") r.routine.strict = false;
+        if (o.rfind("cost ", 0) == 0) r.routine.cost = std::strtod(o.c_str() + 5, nullptr);
+        if (o.rfind("parallel ", 0) == 0) r.routine.altered_parallel = o.substr(9);
+      }
+    }
+  }
+
+  void dropFunction(const Ddl& d) {
+    superseded += std::erase_if(routines, [&](const LiveRoutine& r) { return matches(r, d); });
+  }
+
+  void renameFunction(const Ddl& d) {
+    for (LiveRoutine& r : routines)
+      if (matches(r, d)) r.key.second = d.new_name;
+  }
+
+  void createTable(const Ddl& d, int unit) {
+    const NameKey key = nameKey(d.schema, d.name);
+    if (d.if_not_exists && relations.count(key)) return;
+    LiveRelation r;
+    r.ddl = &d;
+    r.relation.schema = d.schema, r.relation.name = d.name, r.relation.unit = unit, r.relation.range = d.range;
+    r.relation.columns_known = !d.columns.empty();
+    for (const ColumnDefinition& c : d.columns) {
+      r.relation.columns.push_back(columnOf(c));
+      if (c.primary_key) r.relation.unique_keys.insert(r.relation.unique_keys.begin(), {c.name});
+      if (c.unique) r.relation.unique_keys.push_back({c.name});
+    }
+    for (const auto& k : d.primary_keys) addKey(r.relation, k, true);
+    for (const auto& k : d.unique_keys) addKey(r.relation, k, false);
+    relations[key] = std::move(r);
+  }
+
+  static void addKey(Relation& r, const std::vector<std::string>& columns, bool primary) {
+    if (columns.empty()) return;
+    r.unique_keys.insert(primary ? r.unique_keys.begin() : r.unique_keys.end(), columns);
+    if (!primary) return;
+    for (Column& c : r.columns)
+      if (std::find(columns.begin(), columns.end(), c.name) != columns.end()) c.not_null = true;
+  }
+
+  LiveRelation* find(const std::string& schema, const std::string& name) {
+    const auto it = relations.find(nameKey(schema, name));
+    return it == relations.end() ? nullptr : &it->second;
+  }
+
+  void alterTable(const Ddl& d, int unit) {
+    bool checks = false;
+    for (const AlterAction& a : d.actions) checks |= !a.checks.empty() || !a.column.default_value.empty() || !a.column.checks.empty();
+    if (checks) others.push_back({unit, &d});
+    LiveRelation* r = find(d.schema, d.name);
+    if (!r) return;
+    for (const AlterAction& a : d.actions) alter(*r, a);
+  }
+
+  static void alter(LiveRelation& live, const AlterAction& a) {
+    Relation& r = live.relation;
+    const auto column = std::find_if(r.columns.begin(), r.columns.end(), [&](const Column& c) { return c.name == a.column.name; });
+    const bool known = column != r.columns.end();
+    switch (a.kind) {
+      case AlterActionKind::AddColumn:
+        if (!known) r.columns.push_back(columnOf(a.column));
+        if (a.column.primary_key) addKey(r, {a.column.name}, true);
+        if (a.column.unique) addKey(r, {a.column.name}, false);
+        break;
+      case AlterActionKind::DropColumn:
+        if (known) r.columns.erase(column);
+        std::erase_if(r.unique_keys, [&](const auto& k) { return std::find(k.begin(), k.end(), a.column.name) != k.end(); });
+        break;
+      case AlterActionKind::SetType:
+        if (known) column->type = storedType(a.column.type);
+        break;
+      case AlterActionKind::SetNotNull:
+        if (known) column->not_null = true;
+        break;
+      case AlterActionKind::DropNotNull:
+        if (known) column->not_null = false;
+        break;
+      case AlterActionKind::AddConstraint:
+        if (a.primary_key || a.unique) addKey(r, a.key_columns, a.primary_key);
+        break;
+      case AlterActionKind::RenameColumn:
+        if (known) column->name = a.new_name;
+        for (auto& k : r.unique_keys) std::replace(k.begin(), k.end(), a.column.name, a.new_name);
+        break;
+      case AlterActionKind::EnableRowSecurity: live.row_security = true; break;
+      case AlterActionKind::SetDefault:
+      case AlterActionKind::DropDefault:
+      case AlterActionKind::Other: break;
+    }
+  }
+
+  void createView(const Ddl& d, int unit) {
+    const NameKey key = nameKey(d.schema, d.name);
+    if (d.if_not_exists && relations.count(key)) return;
+    superseded += relations.erase(key);
+    LiveRelation r;
+    r.ddl = &d;
+    r.relation.kind = d.materialized ? RelationKind::MaterializedView : RelationKind::View;
+    r.relation.schema = d.schema, r.relation.name = d.name, r.relation.unit = unit, r.relation.range = d.range;
+    r.relation.view = d.query.empty() ? nullptr : &d.query.front();
+    r.relation.view_columns = d.column_aliases;
+    relations[key] = std::move(r);
+  }
+
+  void createIndex(const Ddl& d, int unit) {
+    if (LiveRelation* r = find(d.relation_schema, d.relation)) {
+      // A partial unique index (exprs hold its predicate) proves nothing about the other rows.
+      const bool plain = d.exprs.empty() && std::find(d.key_columns.begin(), d.key_columns.end(), "") == d.key_columns.end();
+      if (d.unique && plain) addKey(r->relation, d.key_columns, false);
+      std::vector<std::string> leading;
+      for (const std::string& c : d.key_columns) {
+        if (c.empty()) break;
+        leading.push_back(c);
+      }
+      if (!leading.empty()) r->relation.indexes.push_back(leading);
+    }
+    if (!d.exprs.empty()) others.push_back({unit, &d});
+  }
+
+  void replaceObject(std::map<std::pair<NameKey, std::string>, SchemaObject>& objects, const Ddl& d, int unit) {
+    SchemaObject& o = objects[{nameKey(d.relation_schema, d.relation), d.name}];
+    superseded += o.ddl != nullptr;
+    o = {unit, &d};
+  }
+
+  void dropRelation(const Ddl& d) {
+    const NameKey key = nameKey(d.schema, d.name);
+    if (const auto it = relations.find(key); it != relations.end()) {
+      superseded += it->second.relation.view != nullptr;
+      relations.erase(it);
+    }
+    const auto onIt = [&](const auto& entry) { return entry.first.first == key; };
+    superseded += std::erase_if(triggers, onIt);
+    superseded += std::erase_if(policies, onIt);
+    std::erase_if(others, [&](const SchemaObject& o) {
+      return (o.ddl->kind == DdlKind::CreateIndex && nameKey(o.ddl->relation_schema, o.ddl->relation) == key) ||
+             (o.ddl->kind == DdlKind::AlterTable && nameKey(o.ddl->schema, o.ddl->name) == key);
+    });
+  }
+
+  void renameRelation(const Ddl& d) {
+    auto node = relations.extract(nameKey(d.schema, d.name));
+    if (node.empty()) return;
+    node.key() = nameKey(d.schema, d.new_name);
+    node.mapped().relation.name = d.new_name;
+    relations.insert(std::move(node));
+  }
+
+  const std::deque<Unit>& units_;
+};
+
+// Indexes of the units of each history, in the order in which they are applied.
+std::vector<std::vector<int>> histories(const std::deque<Unit>& units) {
+  std::map<std::string, std::vector<int>> groups;
+  std::vector<std::vector<int>> all;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    const RunnerFacts& r = units[i].runner;
+    if (r.group.empty()) all.push_back({static_cast<int>(i)});
+    else groups[r.group].push_back(static_cast<int>(i));
+  }
+  for (auto& [group, members] : groups) {
+    std::stable_sort(members.begin(), members.end(), [&](int a, int b) {
+      const RunnerFacts& x = units[static_cast<std::size_t>(a)].runner;
+      const RunnerFacts& y = units[static_cast<std::size_t>(b)].runner;
+      return std::tie(x.repeatable, x.order_key) < std::tie(y.repeatable, y.order_key);
+    });
+    all.push_back(std::move(members));
+  }
+  return all;
+}
+
+}  // namespace
+
+LiveDefinitions liveDefinitions(const std::deque<Unit>& units) {
+  LiveDefinitions live;
+  for (const std::vector<int>& members : histories(units)) {
+    History h(units);
+    for (const int unit : members) h.replay(unit);
+    for (auto& [key, r] : h.relations) {
+      for (auto& [policy_key, policy] : h.policies)
+        if (policy_key.first == key && r.row_security && !policy.ddl->exprs.empty())
+          r.relation.policies.push_back(&policy.ddl->exprs.front());
+      live.objects.push_back({r.relation.unit, r.ddl});
+      for (const auto& k : r.relation.unique_keys) r.relation.indexes.push_back(k);
+      live.catalogue.relations.push_back(std::move(r.relation));
+    }
+    for (const auto* objects : {&h.triggers, &h.policies})
+      for (const auto& [key, o] : *objects) live.objects.push_back(o);
+    live.objects.insert(live.objects.end(), h.others.begin(), h.others.end());
+    for (LiveRoutine& r : h.routines) {
+      live.routines.insert(r.routine.function);
+      live.catalogue.routines.push_back(std::move(r.routine));
+    }
+    live.superseded += h.superseded;
+  }
+  live.catalogue.index();
+  return live;
+}
+
+}  // namespace pglocklint

@@ -34,22 +34,28 @@ bool acquiresDirectly(const Routine& r) {
   return found;
 }
 
-// Sets Routine::locks: a routine locks if it acquires itself or calls one that locks.
+// Sets Routine::locks: a routine locks if it acquires itself or calls one that locks. One walk collects who calls whom, then the
+// property is carried from callee to callers: linear in the calls.
 void findLockingRoutines(Catalogue& catalogue) {
+  std::vector<std::vector<std::size_t>> callers(catalogue.routines.size());
+  std::vector<std::size_t> work;
   for (Routine& r : catalogue.routines) r.locks = acquiresDirectly(r);
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (Routine& r : catalogue.routines) {
-      if (r.locks) continue;
-      forEachStatement(*r.function, [&](const Statement& s) {
-        forEachExpr(s, [&](const Expr& e, const QueryLevels&) {
-          if (r.locks || e.kind != ExprKind::Call) return;
-          const Routine* callee = catalogue.routine(e.qualifier, e.name, e.args.size());
-          r.locks = callee != nullptr && callee->locks;
-        });
+  for (std::size_t i = 0; i < catalogue.routines.size(); ++i) {
+    const Routine& r = catalogue.routines[i];
+    if (r.locks) work.push_back(i);
+    forEachStatement(*r.function, [&](const Statement& s) {
+      forEachExpr(s, [&](const Expr& e, const QueryLevels&) {
+        if (e.kind != ExprKind::Call) return;
+        if (const Routine* callee = catalogue.routine(e.qualifier, e.name, e.args.size()))
+          callers[static_cast<std::size_t>(callee - catalogue.routines.data())].push_back(i);
       });
-      changed |= r.locks;
-    }
+    });
+  }
+  while (!work.empty()) {
+    const std::size_t callee = work.back();
+    work.pop_back();
+    for (const std::size_t caller : callers[callee])
+      if (!catalogue.routines[caller].locks) catalogue.routines[caller].locks = true, work.push_back(caller);
   }
 }
 
@@ -232,16 +238,19 @@ class Linker {
         if (out.size() >= kMaxInnerSites) return;
         out.emplace_back(s, resolveKey(*s->call, scope(*s, levelsOf(*s), &arguments)));
       }
-    for (const PendingWrapper& w : wrappers_) {
-      if (w.site.function != r.function || w.site.routine == &r) continue;
+    const auto it = wrappers_in_.find(r.function);
+    if (it == wrappers_in_.end()) return;
+    for (const std::size_t i : it->second) {
+      const PendingWrapper& w = wrappers_[i];
+      if (w.site.routine == &r) continue;
       innerLocks(*w.site.routine, argumentValues(*w.site.call, *w.site.routine, scope(w.site, w.levels, &arguments)), depth + 1, out);
     }
   }
 
   void addWrapperSites() {
-    for (const LockSite& s : program_.sites) {
+    for (const LockSite& s : program_.sites)
       if (s.function) direct_[s.function].push_back(&s);
-    }
+    for (std::size_t i = 0; i < wrappers_.size(); ++i) wrappers_in_[wrappers_[i].site.function].push_back(i);
     collectLevels();
     std::vector<LockSite> added;
     for (const PendingWrapper& w : wrappers_) {
@@ -273,6 +282,7 @@ class Linker {
   Program& program_;
   LiveDefinitions live_;
   std::vector<PendingWrapper> wrappers_;
+  std::map<const Function*, std::vector<std::size_t>> wrappers_in_;   // indexes into wrappers_
   std::map<const Function*, std::vector<const LockSite*>> direct_;
   std::map<const Expr*, QueryLevels> levels_;
 };

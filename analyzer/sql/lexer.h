@@ -43,13 +43,28 @@ class Lexer {
  public:
   explicit Lexer(std::string_view text, LexOptions options = {}, std::uint32_t start = 0);
   Token next();
+  void seek(std::uint32_t offset);  // goes on at `offset`, as if at the start of a statement
   std::string_view text(const Token& t) const { return text_.substr(t.begin, t.end - t.begin); }
 
  private:
+  Token emit(TokenKind kind, std::size_t begin, std::size_t end);
+  Token word(std::size_t begin);
+  Token symbol(std::size_t begin);
+  Token operatorAt(std::size_t begin);
+  Token quoted(TokenKind kind, std::size_t begin, std::size_t open_quote, bool backslash);
+  std::size_t skipSpace(std::size_t at);
+  std::size_t placeholderEnd(std::size_t at) const;
+  bool colonIsSlice(std::size_t at) const;
+  bool operandExpected() const;
+
   std::string_view text_;
   LexOptions options_;
   std::uint32_t pos_ = 0;
   bool line_start_ = true;
+  bool newline_before_ = true;       // a line end stands between the previous token and this one
+  Token previous_;                   // last token that was not a comment; kind End at the start
+  std::uint32_t bracket_depth_ = 0;  // open '[': there `:` separates the bounds of a slice
+  bool subscript_ = false;           // previous_ is a '[' that follows an operand
 };
 
 // Case-insensitive comparison of a Word token with a lower-case ASCII keyword.

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "model/source_range.h"
@@ -19,7 +21,8 @@ class LineIndex {
   SourceRange range(std::uint32_t begin, std::uint32_t end) const;
 
  private:
-  std::vector<std::uint32_t> starts_;
+  std::vector<std::uint32_t> starts_;  // of each line; the first line starts after a byte order mark
+  std::uint32_t size_ = 0;
 };
 
 // A piece of SQL text. `map` has (text offset, file offset) pairs, sorted; between two entries both run in step.
@@ -38,6 +41,8 @@ class MappedText {
   std::uint32_t toFile(std::uint32_t offset) const;
   // Part of this text, positions kept.
   MappedText substr(std::uint32_t begin, std::uint32_t length) const;
+  // This text, whose map leads into `outer`, with a map that leads into outer's file.
+  MappedText mappedThrough(const MappedText& outer) const;
 
  private:
   std::string text_;

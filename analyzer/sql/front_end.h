@@ -1,26 +1,59 @@
 // The SQL front end: one file's text → one Unit of facts.
+//
+// Only statements that can matter are parsed. Which ones is decided on words alone, before any parsing, in rounds over all files: a
+// statement that mentions a lock function or pg_locks matters; the routine or view it defines becomes a name to look for, and so do
+// the tables and routines it uses; until no new name turns up. Then each file is parsed once.
 #pragma once
-#include <set>
 #include <string>
 #include <string_view>
+#include <unordered_set>
+#include <vector>
 
 #include "model/unit.h"
+#include "sql/script.h"
 
 namespace pglocklint::sql {
 
-// Names found so far that make a statement worth parsing (folded, without schema).
+// Words of which one must stand in a file for it to matter by itself (lower case; searched without regard to case).
+inline constexpr std::string_view kSeedWords[] = {"advisory", "pg_locks"};
+
+// A set of names that can be asked for a string_view.
+struct NameHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view s) const { return std::hash<std::string_view>{}(s); }
+};
+using NameSet = std::unordered_set<std::string, NameHash, std::equal_to<>>;
+
+// Names (folded, without schema) that make further statements worth parsing.
 struct RelevantNames {
-  std::set<std::string, std::less<>> callables;  // routines and views that lock: any statement that names one
-  std::set<std::string, std::less<>> relations;  // tables of lock statements: their DDL only
-  bool operator==(const RelevantNames&) const = default;
+  NameSet routines;     // routines that lock: every statement that calls one
+  NameSet views;        // views that lock: every statement that mentions one
+  NameSet definitions;  // whatever lock statements mention: DDL that defines or alters one
+  bool empty() const { return routines.empty() && views.empty() && definitions.empty(); }
+  std::size_t size() const { return routines.size() + views.size() + definitions.size(); }
+  void merge(const RelevantNames& other);
 };
 
-// Facts of one file. Parses the statements that mention a lock function, pg_locks, a set of relevant names, or that can matter for
-// transactions; the rest become Unparsed events. With `everything`, parses all. Run it on a large stack.
-Unit readSql(std::string path, std::string_view text, const RelevantNames& names, bool everything = false);
+// A file cut into statements, with the statements found relevant so far.
+struct ScannedFile {
+  std::string path;  // relative to the project root
+  std::string text;
+  Script script;
+  std::vector<bool> relevant;  // by piece
+};
 
-// Names that the unit's facts make relevant: routines and views whose definitions hold lock calls or call `names.callables`,
-// relations that lock statements read, views and functions they depend on.
-RelevantNames namesMadeRelevant(const Unit& unit, const RelevantNames& names);
+ScannedFile scanFile(std::string path, std::string text);
+
+// True if `text` mentions one of the seed words.
+bool mentionsSeed(std::string_view text);
+// True if `text` holds one of the names in a way that can matter: worth scanning for a further round.
+bool mentionsAny(std::string_view text, const RelevantNames& names);
+
+// Marks the statements of `file` that `names` make relevant (and, always, those that the seed words do), and adds to `found` the
+// names that newly marked statements bring.
+void markRelevant(ScannedFile& file, const RelevantNames& names, RelevantNames& found);
+
+// Parses the relevant statements (`everything`: all of them) into facts. Run it on a large stack (see runOnLargeStack).
+Unit readSql(const ScannedFile& file, bool everything = false);
 
 }  // namespace pglocklint::sql

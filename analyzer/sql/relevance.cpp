@@ -1,0 +1,196 @@
+// Which statements are worth parsing, decided on words. Comments and strings count as text here: a word too many costs a parse, a
+// word too few would cost a finding.
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "sql/front_end.h"
+#include "sql/lexer.h"
+
+namespace pglocklint::sql {
+
+namespace {
+
+constexpr std::size_t kMaxName = 63;  // PostgreSQL cuts longer identifiers
+
+constexpr std::array<unsigned char, 256> wordTable() {
+  std::array<unsigned char, 256> t{};  // 0 = no word character, else the folded character
+  for (int c = '0'; c <= '9'; ++c) t[static_cast<std::size_t>(c)] = static_cast<unsigned char>(c);
+  for (int c = 'a'; c <= 'z'; ++c) t[static_cast<std::size_t>(c)] = static_cast<unsigned char>(c);
+  for (int c = 'A'; c <= 'Z'; ++c) t[static_cast<std::size_t>(c)] = static_cast<unsigned char>(c - 'A' + 'a');
+  t['_'] = '_';
+  t['$'] = '$';
+  for (std::size_t c = 128; c < 256; ++c) t[c] = static_cast<unsigned char>(c);
+  return t;
+}
+constexpr auto kWord = wordTable();
+
+// Calls f(folded word, offset after it) for every run of word characters that starts like an identifier; stops when f returns true.
+template <class F>
+bool anyWord(std::string_view text, F&& f) {
+  char buffer[kMaxName];
+  for (std::size_t i = 0; i < text.size();) {
+    unsigned char c = kWord[static_cast<unsigned char>(text[i])];
+    if (c == 0) {
+      ++i;
+      continue;
+    }
+    const bool name = c == '_' || c >= 'a';
+    std::size_t n = 0;
+    for (; i < text.size() && (c = kWord[static_cast<unsigned char>(text[i])]) != 0; ++i)
+      if (n < kMaxName) buffer[n++] = static_cast<char>(c);
+    if (name && n > 1 && f(std::string_view(buffer, n), i)) return true;
+  }
+  return false;
+}
+
+bool followedByParenthesis(std::string_view text, std::size_t at) {
+  if (at < text.size() && text[at] == '"') ++at;
+  while (at < text.size() && std::isspace(static_cast<unsigned char>(text[at]))) ++at;
+  return at < text.size() && text[at] == '(';
+}
+
+bool containsFolded(std::string_view text, std::string_view lower) {
+  const auto it = std::search(text.begin(), text.end(), lower.begin(), lower.end(), [](char a, char b) {
+    return kWord[static_cast<unsigned char>(a)] == static_cast<unsigned char>(b);
+  });
+  return it != text.end();
+}
+
+// Words too common to be worth a look as names of tables or routines.
+bool isStopWord(std::string_view w) {
+  static const NameSet kStop{
+      "select", "from", "where", "and", "or", "not", "null", "as", "is", "in", "begin", "end", "if", "then", "else", "elsif",
+      "return", "returns", "language", "plpgsql", "sql", "function", "procedure", "create", "replace", "declare", "perform", "into",
+      "values", "insert", "update", "delete", "set", "on", "order", "by", "limit", "offset", "for", "loop", "exit", "when", "case",
+      "with", "join", "left", "inner", "outer", "using", "group", "having", "distinct", "union", "all", "exists", "true", "false",
+      "bigint", "integer", "int", "text", "boolean", "bool", "void", "trigger", "timestamptz", "timestamp", "default", "table", "view",
+      "index", "unique", "primary", "key", "references", "constraint", "raise", "exception", "notice", "volatile", "stable", "immutable",
+      "new", "old", "now", "count", "coalesce", "execute", "commit", "rollback", "public", "pg_catalog", "the", "is", "to", "of", "a",
+      "pg_advisory_lock", "pg_advisory_xact_lock", "pg_try_advisory_lock", "pg_try_advisory_xact_lock", "pg_advisory_unlock",
+      "pg_advisory_lock_shared", "pg_advisory_xact_lock_shared", "pg_try_advisory_lock_shared", "pg_try_advisory_xact_lock_shared",
+      "pg_advisory_unlock_shared", "pg_advisory_unlock_all", "hashtext", "hashtextextended", "pg_locks"};
+  return kStop.find(w) != kStop.end();
+}
+
+enum class Defines { Nothing, Routine, View, Other };
+
+// What a CREATE statement defines, and its name.
+struct Definition {
+  Defines what = Defines::Nothing;
+  std::string name;
+  bool ddl = false;  // CREATE, ALTER or DROP
+};
+
+Definition definitionOf(std::string_view text) {
+  Definition d;
+  Lexer lexer(text);
+  Token t = lexer.next();
+  if (t.kind != TokenKind::Word) return d;
+  const std::string_view verb = lexer.text(t);
+  const bool create = isKeyword(verb, "create");
+  d.ddl = create || isKeyword(verb, "alter") || isKeyword(verb, "drop");
+  if (!create) return d;
+  for (int i = 0; i < 8; ++i) {
+    t = lexer.next();
+    if (t.kind != TokenKind::Word) return d;
+    const std::string_view w = lexer.text(t);
+    if (isKeyword(w, "function") || isKeyword(w, "procedure")) d.what = Defines::Routine;
+    else if (isKeyword(w, "view")) d.what = Defines::View;
+    else if (isKeyword(w, "table") || isKeyword(w, "index") || isKeyword(w, "trigger") || isKeyword(w, "policy")) d.what = Defines::Other;
+    if (d.what != Defines::Nothing) break;
+  }
+  if (d.what != Defines::Routine && d.what != Defines::View) return d;
+  for (int i = 0; i < 8; ++i) {
+    t = lexer.next();
+    if (t.kind == TokenKind::Word || t.kind == TokenKind::QuotedWord || t.kind == TokenKind::Placeholder) {
+      const std::string_view w = lexer.text(t);
+      if (d.name.empty() && (isKeyword(w, "if") || isKeyword(w, "not") || isKeyword(w, "exists"))) continue;
+      d.name = foldIdentifier(w);
+    } else if (t.kind != TokenKind::Punctuation || lexer.text(t) != ".") {
+      break;
+    }
+  }
+  return d;
+}
+
+// Statements that move transactions, sessions, cursors and prepared statements: always read in a file that matters.
+bool isControl(std::string_view head) {
+  static constexpr std::string_view kHeads[] = {"BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE", "PREPARE",
+                                                "EXECUTE", "FETCH", "MOVE", "CLOSE", "SET", "RESET", "DISCARD", "DEALLOCATE"};
+  const std::string_view first = head.substr(0, head.find(' '));
+  return std::find(std::begin(kHeads), std::end(kHeads), first) != std::end(kHeads);
+}
+
+bool calls(std::string_view text, const RelevantNames& names) {
+  if (names.routines.empty() && names.views.empty()) return false;
+  return anyWord(text, [&](std::string_view w, std::size_t after) {
+    return names.views.find(w) != names.views.end() ||
+           (names.routines.find(w) != names.routines.end() && followedByParenthesis(text, after));
+  });
+}
+
+// DDL names what it defines before its first parenthesis (DROP FUNCTION lists may go on: all of it).
+bool defines(std::string_view text, const RelevantNames& names) {
+  if (names.definitions.empty()) return false;
+  const bool drop = text.size() > 4 && isKeyword(text.substr(0, 4), "drop");
+  const std::string_view header = drop ? text : text.substr(0, text.find('('));
+  int words = 0;
+  return anyWord(header, [&](std::string_view w, std::size_t) {
+    return ++words > 1 && names.definitions.find(w) != names.definitions.end();
+  });
+}
+
+}  // namespace
+
+void RelevantNames::merge(const RelevantNames& other) {
+  routines.insert(other.routines.begin(), other.routines.end());
+  views.insert(other.views.begin(), other.views.end());
+  definitions.insert(other.definitions.begin(), other.definitions.end());
+}
+
+bool mentionsSeed(std::string_view text) {
+  for (const std::string_view seed : kSeedWords)
+    if (containsFolded(text, seed)) return true;
+  return false;
+}
+
+bool mentionsAny(std::string_view text, const RelevantNames& names) {
+  return anyWord(text, [&](std::string_view w, std::size_t after) {
+    return names.definitions.find(w) != names.definitions.end() || names.views.find(w) != names.views.end() ||
+           (names.routines.find(w) != names.routines.end() && followedByParenthesis(text, after));
+  });
+}
+
+ScannedFile scanFile(std::string path, std::string text) {
+  ScannedFile f;
+  f.path = std::move(path);
+  f.text = std::move(text);
+  f.script = scanScript(f.text);
+  f.relevant.assign(f.script.pieces.size(), false);
+  return f;
+}
+
+void markRelevant(ScannedFile& file, const RelevantNames& names, RelevantNames& found) {
+  for (std::size_t i = 0; i < file.script.pieces.size(); ++i) {
+    const Piece& p = file.script.pieces[i];
+    if (p.kind != PieceKind::Statement || file.relevant[i]) continue;
+    const std::string_view text = std::string_view(file.text).substr(p.begin, p.end - p.begin);
+    const bool locks = mentionsSeed(text) || calls(text, names);
+    const bool control = !locks && isControl(p.head);
+    if (control) file.relevant[i] = true;
+    if (control || (!locks && names.definitions.empty())) continue;
+    const Definition d = definitionOf(text);
+    if (!locks && !(d.ddl && defines(text, names))) continue;
+    file.relevant[i] = true;
+    if (locks && d.what == Defines::Routine) found.routines.insert(d.name);
+    if (locks && d.what == Defines::View) found.views.insert(d.name);
+    if (locks || d.what == Defines::View)
+      anyWord(text, [&](std::string_view w, std::size_t) {
+        if (!isStopWord(w)) found.definitions.emplace(w);
+        return false;
+      });
+  }
+}
+
+}  // namespace pglocklint::sql

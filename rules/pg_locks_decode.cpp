@@ -1,0 +1,195 @@
+// # Why pg_locks must be decoded with care
+//
+// pg_locks shows an advisory lock in three unsigned columns: classid, objid (both oid) and objsubid. A bigint key is split: its high
+// 32 bits are classid, its low 32 bits objid, and objsubid is 1. A pair (a, b) has classid = a, objid = b, objsubid 2. So objid alone is
+// half a key: it matches every bigint key with those low bits, and every pair with that second part. Put together,
+// the key is (classid::bigint << 32) | objid::bigint, where the arithmetic wraps into the sign as it should (measured with -5).
+//
+// Reported, on a level that reads pg_locks and asks for locktype 'advisory':
+//  - objid compared with something (not another lock's objid) while classid or objsubid is not looked at: the forms are mixed;
+//  - objid cast to a 32-bit integer inside the combination: a low half above 2^31 comes out negative and wipes the high half;
+//  - a shift by anything but 32, or classid multiplied by 4294967296: the first is another number, the second overflows (22003)
+//    for every negative key;
+//  - the combined key compared while objsubid is not looked at: pairs are read as bigint keys.
+// Silent: lists of locks that compare nothing, comparisons of two rows of pg_locks with each other, rows of other lock types.
+#include <fmt/format.h>
+
+#include <functional>
+#include <set>
+
+#include "all_rules.h"
+#include "wording.h"
+
+namespace pglocklint {
+namespace {
+
+bool isComparison(const Expr& e) {
+  if (e.kind == ExprKind::Op) return e.args.size() == 2 && (e.name == "=" || e.name == "<>" || e.name == "!=");
+  return e.kind == ExprKind::InList || e.kind == ExprKind::AnyAll || e.kind == ExprKind::Distinct ||
+         (e.kind == ExprKind::SubSelect && (e.sublink == SubLink::Any || e.sublink == SubLink::All));
+}
+
+void visit(const Expr& e, const std::function<void(const Expr&)>& f) {
+  f(e);
+  for (const Expr& a : e.args) visit(a, f);
+  for (const Expr& a : e.call_filter) visit(a, f);
+}
+
+void visitOn(const FromItem& item, const std::function<void(const Expr&)>& f) {
+  for (const Expr& e : item.on) visit(e, f);
+  for (const FromItem& side : item.sides) visitOn(side, f);
+}
+
+// Every expression of the level itself (sub-selects have their own).
+void visitLevel(const Query& q, const std::function<void(const Expr&)>& f) {
+  for (const auto* list : {&q.where, &q.having, &q.group_by})
+    for (const Expr& e : *list) visit(e, f);
+  for (const Target& t : q.targets) visit(t.expr, f);
+  for (const OrderItem& o : q.order_by) visit(o.expr, f);
+  for (const FromItem& item : q.from) visitOn(item, f);
+}
+
+// The conditions of the level: WHERE, HAVING and ON.
+void visitConditions(const Query& q, const std::function<void(const Expr&)>& f) {
+  for (const auto* list : {&q.where, &q.having})
+    for (const Expr& e : *list) visit(e, f);
+  for (const FromItem& item : q.from) visitOn(item, f);
+}
+
+class Reading {
+ public:
+  explicit Reading(const PgLocksRead& read) : level_(*read.level), alias_(read.item->alias.empty() ? "pg_locks" : read.item->alias) {
+    visitConditions(level_, [&](const Expr& e) {
+      if (e.kind == ExprKind::Const && e.literal == LiteralKind::String && e.text == "advisory") advisory_ = true;
+      if (isComparison(e))
+        for (const Expr& a : e.args) visit(a, [&](const Expr& c) { if (isColumn(c)) compared_.insert(c.name); });
+      if (e.kind == ExprKind::Between || e.kind == ExprKind::Case)
+        visit(e, [&](const Expr& c) { if (isColumn(c)) compared_.insert(c.name); });
+    });
+    visitLevel(level_, [&](const Expr& e) { if (isColumn(e)) used_.insert(e.name); });
+  }
+
+  bool advisory() const { return advisory_; }
+  const Query& level() const { return level_; }
+  bool compares(const char* column) const { return compared_.count(column) > 0; }
+  bool uses(const char* column) const { return used_.count(column) > 0; }
+  bool isColumn(const Expr& e, std::string_view name) const { return isColumn(e) && e.name == name; }
+  bool mentions(const Expr& e, std::string_view name) const {
+    bool found = false;
+    visit(e, [&](const Expr& c) { found |= isColumn(c, name); });
+    return found;
+  }
+
+ private:
+  bool isColumn(const Expr& e) const {
+    return e.kind == ExprKind::Column && (e.qualifier.empty() || e.qualifier == alias_) &&
+           (e.name == "classid" || e.name == "objid" || e.name == "objsubid");
+  }
+  const Query& level_;
+  std::string alias_;
+  bool advisory_ = false;
+  std::set<std::string> compared_, used_;
+};
+
+// A lock column of any relation: two rows of pg_locks compared with each other need no decoding.
+bool isLockColumn(const Expr& e) {
+  return e.kind == ExprKind::Column && (e.name == "classid" || e.name == "objid" || e.name == "objsubid");
+}
+
+bool isInt32(const std::string& type) { return type == "integer" || type == "smallint"; }
+
+bool isInteger(const Expr& e, std::string_view digits) {
+  if (e.kind == ExprKind::Cast && !e.args.empty()) return isInteger(e.args[0], digits);
+  return e.kind == ExprKind::Const && e.text == digits;
+}
+
+// classid shifted or multiplied into the high half: the expression, or null.
+const Expr* highHalf(const Expr& e, const Reading& r) {
+  if (e.kind == ExprKind::Op && (e.name == "<<" || e.name == "*") && e.args.size() == 2 && r.mentions(e.args[0], "classid")) return &e;
+  if (e.kind == ExprKind::Op && e.name == "*" && e.args.size() == 2 && r.mentions(e.args[1], "classid")) return &e;
+  return nullptr;
+}
+
+constexpr std::string_view kRight =
+    "For a bigint key write objsubid = 1 AND ((classid::bigint << 32) | objid::bigint) = key; for a pair objsubid = 2 AND "
+    "classid::int = a AND objid::int = b; and compare database with the current one, since other databases' locks stand there too.";
+
+void checkCombination(const Expr& e, const Reading& r, int unit, Report& report, bool& reported) {
+  if (e.kind != ExprKind::Op || e.args.size() != 2 || (e.name != "|" && e.name != "+")) return;
+  const Expr* high = highHalf(e.args[0], r);
+  const Expr* low = &e.args[1];
+  if (!high) high = highHalf(e.args[1], r), low = &e.args[0];
+  if (!high || !r.mentions(*low, "objid")) return;
+  bool narrow = false;
+  visit(*low, [&](const Expr& c) { narrow |= c.kind == ExprKind::Cast && isInt32(c.type); });
+  std::string problem;
+  if (high->name == "*")
+    problem = "multiplies classid instead of shifting it: for a negative key classid is 2147483648 or more and the product overflows "
+              "bigint (22003), so one such lock makes the whole query fail";
+  else if (!isInteger(high->args[1], "32"))
+    problem = fmt::format("shifts classid by {}, but it holds the high 32 bits of the key", exprText(high->args[1]));
+  else if (narrow)
+    problem = "casts objid to a 32-bit integer before it is combined: a low half of 2147483648 or more becomes negative, and its sign "
+              "extension overwrites the high half";
+  if (problem.empty()) return;
+  report.at(unit, e.range, fmt::format("{} {}. {}", exprText(e), problem, kRight));
+  reported = true;
+}
+
+void checkComparison(const Expr& e, const Reading& r, int unit, Report& report) {
+  if (!isComparison(e)) return;
+  bool objid = false, plain = true;
+  for (const Expr& a : e.args) objid |= r.mentions(a, "objid");
+  for (const Expr& a : e.args) plain &= !isLockColumn(a) || r.isColumn(a, "objid");
+  if (!objid || !plain) return;
+  if (e.args.size() == 2 && isLockColumn(e.args[0]) && isLockColumn(e.args[1])) return;
+  const bool whole = [&] {
+    for (const Expr& a : e.args)
+      if (r.mentions(a, "classid") && r.mentions(a, "objid")) return true;
+    return false;
+  }();
+  std::vector<std::string_view> missing;
+  if (!whole && !r.compares("classid")) missing.push_back("classid");
+  if (!r.compares("objsubid")) missing.push_back("objsubid");
+  if (missing.empty()) return;
+  std::string what = whole ? "The combined key" : "objid";
+  std::string why = !whole && missing[0] == "classid"
+                        ? "objid is only the low half of a bigint key, or the second part of a pair: without classid it matches every key that "
+                          "shares these 32 bits"
+                        : "without objsubid (1 for a bigint key, 2 for a pair) locks of the other form, which never conflict with this one, "
+                          "match as well";
+  report.at(unit, e.range, fmt::format("{} is compared without {}: {}. {}", what, fmt::join(missing, " and "), why, kRight));
+}
+
+void check(const Program& program, Report& report) {
+  std::set<const Query*> seen;
+  for (const PgLocksRead& read : program.pg_locks) {
+    if (!read.level || !seen.insert(read.level).second) continue;
+    const Reading r(read);
+    if (!r.advisory()) continue;
+    bool reported = false;
+    visitLevel(r.level(), [&](const Expr& e) { checkCombination(e, r, read.unit, report, reported); });
+    if (!reported) visitConditions(r.level(), [&](const Expr& e) { checkComparison(e, r, read.unit, report); });
+  }
+}
+
+}  // namespace
+
+const Rule kPgLocksDecode{
+    {
+        .code = "AL504",
+        .name = "pg-locks-decode",
+        .severity = Severity::Error,
+        .summary = "pg_locks is decoded wrongly: another lock is found, or none",
+        .explanation =
+            "pg_locks splits an advisory key over unsigned columns: of a bigint key classid holds the high 32 bits, objid the low 32 bits, and "
+            "objsubid is 1; of a pair (a, b) classid is a, objid is b, and objsubid is 2. A query that looks at objid alone, forgets objsubid, "
+            "shifts by another number, multiplies, or lets a half become negative finds locks that nobody meant, or misses the one it looks for.",
+        .remedy = "WHERE locktype = 'advisory' AND objsubid = 1 AND ((classid::bigint << 32) | objid::bigint) = key AND database = (SELECT oid "
+                  "FROM pg_database WHERE datname = current_database()); for pairs objsubid = 2 AND classid::int = a AND objid::int = b.",
+        .clauses = {"sign | bad_sign.sql", "shift | bad_shift.sql", "objsubid ignored | bad_objsubid.sql",
+                    "classid ignored | bad_classid.sql", "forms mixed | bad_forms_mixed.sql"},
+    },
+    check};
+
+}  // namespace pglocklint

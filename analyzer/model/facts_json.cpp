@@ -129,25 +129,14 @@ Json toJson(const T& value) {
 
 // Columns that `value` takes on one line, or `budget` if it takes more: looking no further keeps printing linear.
 std::size_t width(const Json& value, std::size_t budget) {
-  std::size_t used = 2;
-  if (value.is_object()) {
-    for (const auto& [key, member] : value.items()) {
-      used += key.size() + 4;
-      if (used >= budget) return budget;
-      used += width(member, budget - used);
-      if (used >= budget) return budget;
-    }
-  } else if (value.is_array()) {
-    for (const Json& element : value) {
-      used += 1 + width(element, budget - std::min(used, budget));
-      if (used >= budget) return budget;
-    }
-  } else if (value.is_string()) {
-    used += value.get_ref<const std::string&>().size();
-  } else {
-    used += 4;
+  if (!value.is_structured()) return std::min(value.dump().size(), budget);
+  std::size_t used = 1;
+  for (const auto& [key, member] : value.items()) {
+    used += value.is_object() ? key.size() + 4 : 1;
+    if (used >= budget) return budget;
+    used += width(member, budget - used);
   }
-  return std::min(used, budget);
+  return std::min(used + 1, budget);
 }
 
 constexpr std::size_t kLineWidth = 110;

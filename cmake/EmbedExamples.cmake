@@ -1,0 +1,25 @@
+# Writes OUTPUT, a C++ source with the examples that `explain` shows: FIXTURES/<rule>/bad.sql and good.sql.
+# cmake -DFIXTURES=… -DOUTPUT=… -P EmbedExamples.cmake
+file(GLOB examples RELATIVE ${FIXTURES} ${FIXTURES}/*/bad.sql ${FIXTURES}/*/good.sql)
+list(SORT examples)
+set(entries "")
+foreach(example IN LISTS examples)
+  get_filename_component(rule ${example} DIRECTORY)
+  get_filename_component(file ${example} NAME)
+  file(READ ${FIXTURES}/${example} text)
+  string(APPEND entries "    {\"${rule}\", \"${file}\", R\"__example__(${text})__example__\"},\n")
+endforeach()
+file(WRITE ${OUTPUT}.new "// Generated from fixtures/ by cmake/EmbedExamples.cmake.
+#include \"report/examples.h\"
+
+namespace pglocklint {
+
+std::span<const Example> embeddedExamples() {
+  static const std::vector<Example> kExamples{
+${entries}  };
+  return kExamples;
+}
+
+}  // namespace pglocklint
+")
+file(COPY_FILE ${OUTPUT}.new ${OUTPUT} ONLY_IF_DIFFERENT)

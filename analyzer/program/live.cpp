@@ -4,6 +4,7 @@
 #include "program/live.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -37,6 +38,9 @@ struct LiveRelation {
   bool row_security = false;
 };
 
+// Where \i and \ir stand (unit, offset) and which unit they bring in.
+using Includes = std::map<std::pair<int, std::uint32_t>, int>;
+
 bool isSerial(const std::string& type) { return type.find("serial") != std::string::npos; }
 
 std::string storedType(const std::string& type) {
@@ -53,13 +57,22 @@ Column columnOf(const ColumnDefinition& d) {
 // One history's objects while its statements are replayed.
 class History {
  public:
-  explicit History(const std::deque<Unit>& units) : units_(units) {}
+  History(const std::deque<Unit>& units, const Includes& includes) : units_(units), includes_(includes) {}
 
+  // The definitions of a unit in file order; a file that it includes comes in where the \i stands.
   void replay(int unit_index) {
     const Unit& unit = units_[static_cast<std::size_t>(unit_index)];
-    if (unit.runner.down) return;
-    for (const Ddl& d : unit.ddl)
+    if (unit.runner.down || !replayed_.insert(unit_index).second) return;
+    auto include = includes_.lower_bound({unit_index, 0});
+    const auto includesBefore = [&](std::uint32_t offset) {
+      for (; include != includes_.end() && include->first.first == unit_index && include->first.second < offset; ++include)
+        replay(include->second);
+    };
+    for (const Ddl& d : unit.ddl) {
+      includesBefore(d.range.begin);
       if (!d.down) apply(d, unit_index);
+    }
+    includesBefore(UINT32_MAX);
   }
 
   std::vector<LiveRoutine> routines;
@@ -288,14 +301,45 @@ class History {
   }
 
   const std::deque<Unit>& units_;
+  const Includes& includes_;
+  std::set<int> replayed_;
 };
 
+// "a/b/../c" → "a/c"; leading ".." stay.
+std::string normalPath(const std::string& path) { return std::filesystem::path(path).lexically_normal().generic_string(); }
+
+Includes findIncludes(const std::deque<Unit>& units) {
+  std::map<std::string, int> by_path;
+  for (std::size_t i = 0; i < units.size(); ++i) by_path[units[i].path()] = static_cast<int>(i);
+  Includes includes;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    for (const Function& f : units[i].functions)
+      for (const Block& b : f.blocks)
+        for (const Event& e : b.events)
+          for (const SessionOp& op : e.session) {
+            if (op.verb != SessionVerb::Include) continue;
+            const std::string folder = std::filesystem::path(units[i].path()).parent_path().generic_string();
+            // \ir is relative to the file, \i to the folder psql runs in: the project's root, or the file's folder.
+            const std::string beside = normalPath(folder.empty() ? op.text : folder + "/" + op.text);
+            auto it = by_path.find(op.relative ? beside : normalPath(op.text));
+            if (it == by_path.end()) it = by_path.find(beside);
+            if (it != by_path.end()) includes[{static_cast<int>(i), op.range.begin}] = it->second;
+          }
+  }
+  return includes;
+}
+
 // Indexes of the units of each history, in the order in which they are applied.
-std::vector<std::vector<int>> histories(const std::deque<Unit>& units) {
+// A file that another includes belongs to that one's history.
+std::vector<std::vector<int>> histories(const std::deque<Unit>& units, const Includes& includes) {
+  std::set<int> included;
+  for (const auto& [place, target] : includes)
+    if (target != place.first) included.insert(target);
   std::map<std::string, std::vector<int>> groups;
   std::vector<std::vector<int>> all;
   for (std::size_t i = 0; i < units.size(); ++i) {
     const RunnerFacts& r = units[i].runner;
+    if (r.group.empty() && included.count(static_cast<int>(i))) continue;
     if (r.group.empty()) all.push_back({static_cast<int>(i)});
     else groups[r.group].push_back(static_cast<int>(i));
   }
@@ -314,8 +358,9 @@ std::vector<std::vector<int>> histories(const std::deque<Unit>& units) {
 
 LiveDefinitions liveDefinitions(const std::deque<Unit>& units) {
   LiveDefinitions live;
-  for (const std::vector<int>& members : histories(units)) {
-    History h(units);
+  const Includes includes = findIncludes(units);
+  for (const std::vector<int>& members : histories(units, includes)) {
+    History h(units, includes);
     for (const int unit : members) h.replay(unit);
     for (auto& [key, r] : h.relations) {
       for (auto& [policy_key, policy] : h.policies)

@@ -62,7 +62,7 @@ class History {
   // The definitions of a unit in file order; a file that it includes comes in where the \i stands.
   void replay(int unit_index) {
     const Unit& unit = units_[static_cast<std::size_t>(unit_index)];
-    if (unit.runner.down || !replayed_.insert(unit_index).second) return;
+    if (unit.runner.down || !replayed.insert(unit_index).second) return;
     auto include = includes_.lower_bound({unit_index, 0});
     const auto includesBefore = [&](std::uint32_t offset) {
       for (; include != includes_.end() && include->first.first == unit_index && include->first.second < offset; ++include)
@@ -80,6 +80,7 @@ class History {
   std::map<std::pair<NameKey, std::string>, SchemaObject> triggers, policies;
   std::vector<SchemaObject> others;  // indexes, domains, further ALTER TABLE checks
   std::uint64_t superseded = 0;
+  std::set<int> replayed;            // units
 
  private:
   void apply(const Ddl& d, int unit) {
@@ -302,7 +303,6 @@ class History {
 
   const std::deque<Unit>& units_;
   const Includes& includes_;
-  std::set<int> replayed_;
 };
 
 // "a/b/../c" → "a/c"; leading ".." stay.
@@ -354,31 +354,40 @@ std::vector<std::vector<int>> histories(const std::deque<Unit>& units, const Inc
   return all;
 }
 
+void addHistory(const std::deque<Unit>& units, const Includes& includes, const std::vector<int>& members, std::set<int>& replayed,
+                LiveDefinitions& live) {
+  History h(units, includes);
+  for (const int unit : members) h.replay(unit);
+  replayed.insert(h.replayed.begin(), h.replayed.end());
+  for (auto& [key, r] : h.relations) {
+    for (auto& [policy_key, policy] : h.policies)
+      if (policy_key.first == key && r.row_security && !policy.ddl->exprs.empty())
+        r.relation.policies.push_back(&policy.ddl->exprs.front());
+    live.objects.push_back({r.relation.unit, r.ddl});
+    for (const auto& k : r.relation.unique_keys) r.relation.indexes.push_back(k);
+    live.catalogue.relations.push_back(std::move(r.relation));
+  }
+  for (const auto* objects : {&h.triggers, &h.policies})
+    for (const auto& [key, o] : *objects) live.objects.push_back(o);
+  live.objects.insert(live.objects.end(), h.others.begin(), h.others.end());
+  for (LiveRoutine& r : h.routines) {
+    live.routines.insert(r.routine.function);
+    live.catalogue.routines.push_back(std::move(r.routine));
+  }
+  live.superseded += h.superseded;
+}
+
 }  // namespace
 
 LiveDefinitions liveDefinitions(const std::deque<Unit>& units) {
   LiveDefinitions live;
   const Includes includes = findIncludes(units);
-  for (const std::vector<int>& members : histories(units, includes)) {
-    History h(units, includes);
-    for (const int unit : members) h.replay(unit);
-    for (auto& [key, r] : h.relations) {
-      for (auto& [policy_key, policy] : h.policies)
-        if (policy_key.first == key && r.row_security && !policy.ddl->exprs.empty())
-          r.relation.policies.push_back(&policy.ddl->exprs.front());
-      live.objects.push_back({r.relation.unit, r.ddl});
-      for (const auto& k : r.relation.unique_keys) r.relation.indexes.push_back(k);
-      live.catalogue.relations.push_back(std::move(r.relation));
-    }
-    for (const auto* objects : {&h.triggers, &h.policies})
-      for (const auto& [key, o] : *objects) live.objects.push_back(o);
-    live.objects.insert(live.objects.end(), h.others.begin(), h.others.end());
-    for (LiveRoutine& r : h.routines) {
-      live.routines.insert(r.routine.function);
-      live.catalogue.routines.push_back(std::move(r.routine));
-    }
-    live.superseded += h.superseded;
-  }
+  std::set<int> replayed;
+  for (const std::vector<int>& members : histories(units, includes)) addHistory(units, includes, members, replayed, live);
+  // Files that include each other in a ring have no first one: each begins a history of its own.
+  for (std::size_t i = 0; i < units.size(); ++i)
+    if (!units[i].runner.down && replayed.count(static_cast<int>(i)) == 0)
+      addHistory(units, includes, {static_cast<int>(i)}, replayed, live);
   live.catalogue.index();
   return live;
 }

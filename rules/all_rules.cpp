@@ -1,0 +1,25 @@
+// Every rule, by code: this list is the index. Name, file, fixture folder and page share one spelling (a test compares them).
+#include "all_rules.h"
+
+namespace pglocklint {
+
+std::span<const Rule> allRules() {
+  // Built on first use: the rules live in other files, whose initialisation must not be raced.
+  static const std::vector<Rule> kAll{
+      kLockBeforeLimit,         // AL101
+      kLockInWhere,             // AL102
+      kLockNeverEvaluated,      // AL103
+      kUnorderedLockSet,        // AL104
+      kMassLock,                // AL105
+      kWrapperVolatility,       // AL106
+      kLockInSchemaObject,      // AL107
+      kTryResultIgnored,        // AL309
+      kPgLocksDecode,           // AL504
+      kStatementNotUnderstood,  // AL901
+      kUnusedAllow,             // AL902
+      kAllowWithoutReason,      // AL903
+  };
+  return kAll;
+}
+
+}  // namespace pglocklint

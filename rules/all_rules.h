@@ -1,0 +1,25 @@
+// The rules, one definition a file; all_rules.cpp holds the list that everybody else reads.
+#pragma once
+#include "rule.h"
+
+namespace pglocklint {
+
+// AL1xx: how PostgreSQL runs the call
+extern const Rule kLockBeforeLimit;          // AL101
+extern const Rule kLockInWhere;              // AL102
+extern const Rule kLockNeverEvaluated;       // AL103
+extern const Rule kUnorderedLockSet;         // AL104
+extern const Rule kMassLock;                 // AL105
+extern const Rule kWrapperVolatility;        // AL106
+extern const Rule kLockInSchemaObject;       // AL107
+// AL2xx: keys
+// AL3xx: how long a lock is held, and what becomes of it
+extern const Rule kTryResultIgnored;         // AL309
+// AL5xx: reading pg_locks
+extern const Rule kPgLocksDecode;            // AL504
+// AL9xx: the run itself
+extern const Rule kStatementNotUnderstood;   // AL901
+extern const Rule kUnusedAllow;              // AL902
+extern const Rule kAllowWithoutReason;       // AL903
+
+}  // namespace pglocklint

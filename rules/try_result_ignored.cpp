@@ -1,0 +1,237 @@
+// # Why the answer of a try function must be read
+//
+// pg_try_advisory_lock answers false instead of waiting. Nothing else happens: no error, no exception. A script that runs `SELECT
+// pg_try_advisory_xact_lock(7)` and then deletes rows deletes them with or without the lock; so does PERFORM, and SELECT … INTO a variable that
+// nobody looks at.
+//
+// A bare SELECT in a file is not always a script's: one statement in a file, a named query (`-- name:`), placeholders, \gset and \gexec mean that
+// somebody else reads the row. So at the top level we ask for work that follows while the lock would be held, and for a file that
+// is certainly run as a script: a transaction of its own around both, a runner that claims it, or a session lock.
+// SELECT of a try function as the last statement of a SQL function is its result.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "all_rules.h"
+#include "program/walk.h"
+#include "routines.h"
+#include "wording.h"
+
+namespace pglocklint {
+namespace {
+
+// The call is the whole value of the expression, through casts, NOT and IS TRUE: nothing in the statement depends on it.
+bool isWhole(const Expr& e, const Expr* call) {
+  if (&e == call) return true;
+  switch (e.kind) {
+    case ExprKind::Cast:
+    case ExprKind::Not:
+    case ExprKind::BoolTest: return !e.args.empty() && isWhole(e.args[0], call);
+    default: return false;
+  }
+}
+
+// Index of the select-list entry that is the call, or -1. SELECT * FROM pg_try_advisory_lock(1) counts as the first.
+int targetOf(const Statement& s, const Expr* call) {
+  if (s.query.size() != 1 || s.query[0].kind != QueryKind::Select) return -1;
+  const Query& q = s.query[0];
+  for (std::size_t i = 0; i < q.targets.size(); ++i)
+    if (isWhole(q.targets[i].expr, call)) return static_cast<int>(i);
+  const bool alone = q.targets.size() == 1 && q.targets[0].expr.kind == ExprKind::Star && q.from.size() == 1 && q.where.empty();
+  if (alone && q.from[0].kind == FromKind::Function && q.from[0].functions.size() == 1 && &q.from[0].functions[0] == call) return 0;
+  return -1;
+}
+
+// --- scripts -----------------------------------------------------------------------------------------------------------------
+
+bool readsOnly(const std::string& head) {
+  for (const std::string_view word : {"SELECT", "SHOW", "EXPLAIN", "TABLE", "VALUES", "SET", "RESET", "LISTEN", "FETCH", "CLOSE"})
+    if (head == word || head.rfind(std::string(word) + " ", 0) == 0) return true;
+  return false;
+}
+
+bool changesData(const Query& q) {
+  const auto changes = [](const Query& x) { return x.kind != QueryKind::Select && x.kind != QueryKind::Values && x.kind != QueryKind::SetOperation; };
+  return changes(q) || std::any_of(q.ctes.begin(), q.ctes.end(), [&](const Cte& c) { return !c.query.empty() && changes(c.query[0]); });
+}
+
+// SELECT purge_sessions(): a function of the program may do anything; PostgreSQL's own do not do the work.
+bool callsProgram(const Statement& s, const Catalogue& catalogue) {
+  bool found = false;
+  forEachExpr(s, [&](const Expr& e, const QueryLevels&) {
+    found |= e.kind == ExprKind::Call && !findLockFunction(e.name) && !findBuiltin(e.name) && catalogue.routine(e.qualifier, e.name, e.args.size());
+  });
+  return found;
+}
+
+bool isWork(const Statement& s, const Catalogue& catalogue) {
+  switch (s.kind) {
+    case StatementKind::Query: return s.query.empty() || changesData(s.query[0]) || callsProgram(s, catalogue);
+    case StatementKind::Unparsed: return s.count > 1 || !readsOnly(s.head);
+    case StatementKind::Execute:
+    case StatementKind::CreateTableAs:
+    case StatementKind::Copy:
+    case StatementKind::Call:
+    case StatementKind::Do: return true;
+    case StatementKind::Utility: return !readsOnly(s.head);
+    default: return false;
+  }
+}
+
+struct ScriptView {
+  bool work_follows = false;    // while the lock would be held
+  bool in_transaction = false;  // BEGIN in the script before, COMMIT or ROLLBACK not yet
+  bool alone = true;            // the only statement of its script
+  SourceRange work;
+};
+
+ScriptView viewFrom(const LockSite& site, const Catalogue& catalogue) {
+  ScriptView view;
+  bool seen = false, over = false;
+  const bool transaction = site.lock->scope == LockScope::Transaction;
+  for (const Block& b : site.function->blocks)
+    for (const Event& e : b.events) {
+      for (const TransactionOp& t : e.transaction) {
+        const bool ends = t.verb == TransactionVerb::Commit || t.verb == TransactionVerb::Rollback || t.verb == TransactionVerb::PrepareTransaction;
+        if (!seen && (t.verb == TransactionVerb::Begin || ends)) view.in_transaction = !ends;
+        if (seen && ends && transaction && view.in_transaction) over = true;
+      }
+      for (const SessionOp& s : e.session)
+        if (seen && s.verb != SessionVerb::Include) over = true;
+      if (e.kind == EventKind::Ddl && seen && !over && !view.work_follows) view.work_follows = true;
+      if (e.kind == EventKind::Statement && e.statement[0].kind == StatementKind::Query && &e.statement[0] == site.statement) {
+        seen = true;
+        continue;
+      }
+      for (const Statement& s : e.statement) {
+        view.alone = false;
+        if (!seen || over || view.work_follows || !isWork(s, catalogue)) continue;
+        view.work_follows = true;
+        view.work = s.range;
+      }
+    }
+  return view;
+}
+
+bool hasPlaceholder(const Statement& s) {
+  bool found = false;
+  forEachExpr(s, [&](const Expr& e, const QueryLevels&) { found |= e.kind == ExprKind::Param; });
+  return found;
+}
+
+bool certainlyScript(const LockSite& site, const ScriptView& view, const RunnerFacts& runner) {
+  return view.in_transaction || !runner.profile.empty() || runner.transaction != TransactionMode::Unknown ||
+         site.lock->scope == LockScope::Session;
+}
+
+void checkScript(const LockSite& site, Report& report) {
+  const Statement& s = *site.statement;
+  const RunnerFacts& runner = report.program().units[static_cast<std::size_t>(site.unit)].runner;
+  if (s.kind != StatementKind::Query || !s.consumer.empty() || targetOf(s, site.call) < 0) return;
+  if (hasPlaceholder(s) && runner.profile != "psql") return;  // a program fills them in, and reads the answer
+  const ScriptView view = viewFrom(site, report.program().catalogue);
+  if (view.alone || !view.work_follows || !certainlyScript(site, view, runner)) return;
+  Finding& f = report.at(site, site.call->range,
+                         fmt::format("{} answers false when somebody else holds the lock, and nothing in this script reads the answer: what follows is "
+                                     "done with or without the lock. Wait for it instead (the function without try_, with lock_timeout set), or test "
+                                     "it in a DO block: IF NOT … THEN RAISE EXCEPTION.",
+                                     callText(site)));
+  if (view.work.known()) f.related.push_back(report.place(site.unit, view.work, "done with or without the lock"));
+}
+
+// --- functions and DO blocks -------------------------------------------------------------------------------------------------
+
+void reportInFunction(const LockSite& site, Report& report, const std::string& how) {
+  report.at(site, site.call->range,
+            fmt::format("{} answers false when somebody else holds the lock, but {}: the work is done with or without the lock. Test it (IF NOT {} "
+                        "THEN RETURN; END IF;), or wait for the lock with the function without try_.",
+                        callText(site), how, site.call->name + "(…)"));
+}
+
+bool isOutput(const Function& f, const std::string& name) {
+  return std::any_of(f.parameters.begin(), f.parameters.end(), [&](const Parameter& p) {
+    return p.name == name && p.mode != ParameterMode::In && p.mode != ParameterMode::Variadic;
+  });
+}
+
+bool isRecord(const Function& f, const std::string& name) {
+  return std::any_of(f.variables.begin(), f.variables.end(), [&](const Variable& v) { return v.name == name && v.type != "boolean"; });
+}
+
+void checkInto(const LockSite& site, Report& report) {
+  const Statement& s = *site.statement;
+  const Function& f = *site.function;
+  const int target = targetOf(s, site.call);
+  if (target < 0 || s.into.empty() || !f.body_understood) return;
+  const bool record = s.into.size() == 1 && isRecord(f, s.into[0]);
+  if (record && static_cast<std::size_t>(target) > 0) return;  // a field of the record: who reads which is not followed
+  const std::size_t index = record ? 0 : static_cast<std::size_t>(target);
+  if (index >= s.into.size()) return;
+  const std::string& variable = s.into[index];
+  if (!isVariable(f, variable) || isOutput(f, variable) || isRead(f, variable, &s)) return;
+  reportInFunction(site, report, fmt::format("{} is never read", variable));
+}
+
+// In a SQL function the last statement's result is the function's; the results of the others are thrown away.
+void checkSqlBody(const LockSite& site, Report& report) {
+  const Statement* last = nullptr;
+  forEachStatement(*site.function, [&](const Statement& s) { last = &s; });
+  if (targetOf(*site.statement, site.call) < 0 || site.statement == last) return;
+  reportInFunction(site, report, "a SQL function throws away the result of every statement but its last");
+}
+
+void checkFunction(const LockSite& site, Report& report) {
+  switch (site.statement->context) {
+    case PlContext::Perform:
+      if (targetOf(*site.statement, site.call) >= 0) reportInFunction(site, report, "PERFORM throws the answer away");
+      break;
+    case PlContext::SelectInto:
+    case PlContext::Assign: checkInto(site, report); break;
+    case PlContext::None:
+      if (site.function->language == "sql" && site.function->kind == FunctionKind::Routine) checkSqlBody(site, report);
+      break;
+    default: break;
+  }
+}
+
+// A wrapper that hands on the answer: RETURN pg_try_advisory_lock(k), or SELECT of it in a SQL function.
+bool handsOnTheAnswer(const LockSite& site) {
+  if (!site.inner || !site.inner->statement || !site.routine->function || site.routine->function->returns != "boolean") return false;
+  const Statement& s = *site.inner->statement;
+  const bool returned = s.context == PlContext::Return || (s.context == PlContext::None && site.routine->inline_body);
+  return returned && targetOf(s, site.inner->call) >= 0 && !s.query[0].targets.empty();
+}
+
+void check(const Program& program, Report& report) {
+  const Expr* last = nullptr;
+  for (const LockSite& site : program.sites) {
+    if (!site.live || site.host != SiteHost::Statement || site.call == last || !site.function || !site.statement) continue;
+    if (!site.lock || site.lock->operation != LockOperation::Try || (site.routine && !handsOnTheAnswer(site))) continue;
+    last = site.call;
+    if (site.function->kind == FunctionKind::Script)
+      checkScript(site, report);
+    else if (site.function->kind != FunctionKind::NamedQuery && site.function->kind != FunctionKind::DownScript)
+      checkFunction(site, report);
+  }
+}
+
+}  // namespace
+
+const Rule kTryResultIgnored{
+    {
+        .code = "AL309",
+        .name = "try-result-ignored",
+        .severity = Severity::Error,
+        .summary = "the boolean of a try function decides nothing",
+        .explanation =
+            "pg_try_advisory_lock and its relatives do not wait and raise no error: they answer false when the lock is taken. Where nobody reads the "
+            "answer, the work that follows is done whether the lock was obtained or not. PERFORM throws the answer away, a script prints it, and a "
+            "variable that is never read hides it.",
+        .remedy = "Test the answer and leave, or wait for the lock with the function without try_, bounded by lock_timeout.",
+        .clauses = {"a bare SELECT in a script, when another statement follows | bad_script.sql", "PERFORM | bad_perform.sql",
+                    "an unused INTO variable | bad_into.sql", "an assigned variable that is never read | bad_assign.sql",
+                    "not the last statement of a SQL function | bad_sql_function.sql"},
+    },
+    check};
+
+}  // namespace pglocklint

@@ -1,0 +1,518 @@
+#include "sql/dynamic_sql.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "model/lock_function.h"
+#include "sql/pg_parse.h"
+
+namespace pglocklint::sql {
+
+namespace {
+
+// Limits on what variables that hold each other can expand to.
+constexpr int kMaxDepth = 16;
+constexpr std::size_t kMaxPieces = 2000;
+
+// --- from the expression to pieces ----------------------------------------------------------------------------------
+
+struct Piece {
+  bool hole = false;
+  MappedText text;              // not a hole
+  HoleKind kind = HoleKind::Raw;
+  TokenSpan argument;           // hole; empty: nothing is known about it
+};
+
+// One conversion of a format() string (manual 9.4.1): %[position][flags][width]type.
+struct Conversion {
+  std::size_t length = 0;  // 0: malformed
+  std::size_t position = 0;  // 0: the next argument
+  char type = 0;
+};
+
+Conversion readConversion(std::string_view text) {
+  std::size_t i = 1;
+  Conversion conversion;
+  std::size_t number = 0, digits = i;
+  while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9' && digits < 6)
+    number = number * 10 + static_cast<std::size_t>(text[digits++] - '0');
+  if (digits < text.size() && text[digits] == '$' && number > 0) conversion.position = number, i = digits + 1;
+  while (i < text.size() && (text[i] == '-' || (text[i] >= '0' && text[i] <= '9'))) ++i;
+  if (i >= text.size()) return conversion;
+  conversion.type = text[i];
+  const bool known = conversion.type == 's' || conversion.type == 'I' || conversion.type == 'L' || conversion.type == '%';
+  if (known) conversion.length = i + 1;  // a width taken from an argument (*) is too rare to follow
+  return conversion;
+}
+
+class TextReader {
+ public:
+  TextReader(const BodyTokens& tokens, const HeldExpression& held) : t_(tokens), held_(held) {}
+  std::vector<Piece> read(TokenSpan expression) {
+    readPart(expression, 0);
+    return std::move(pieces_);
+  }
+
+ private:
+  void text(MappedText piece) { pieces_.push_back({.hole = false, .text = std::move(piece)}); }
+  void hole(HoleKind kind, TokenSpan argument) { pieces_.push_back({.hole = true, .text = {}, .kind = kind, .argument = argument}); }
+
+  TokenSpan withoutBrackets(TokenSpan span) const {
+    while (t_.punctuation(span.first, '(') && t_.closing(span.first) + 1 == span.last) ++span.first, --span.last;
+    return span;
+  }
+
+  // The operands of || outside of brackets and of CASE … END.
+  std::vector<TokenSpan> operands(TokenSpan span) const {
+    std::vector<TokenSpan> parts;
+    int depth = 0;
+    std::size_t first = span.first;
+    for (std::size_t i = span.first; i < span.last; ++i) {
+      if (t_.punctuation(i, '(') || t_.punctuation(i, '[') || t_.word(i, "case")) ++depth;
+      if (t_.punctuation(i, ')') || t_.punctuation(i, ']') || t_.word(i, "end")) --depth;
+      if (depth != 0 || !t_.oper(i, "||")) continue;
+      parts.push_back({first, i});
+      first = i + 1;
+    }
+    parts.push_back({first, span.last});
+    return parts;
+  }
+
+  void readPart(TokenSpan span, int depth) {
+    if (pieces_.size() > kMaxPieces || depth > kMaxDepth) return hole(HoleKind::Raw, {});
+    span = withoutBrackets(span);
+    const std::vector<TokenSpan> parts = operands(span);
+    if (parts.size() > 1) {
+      for (const TokenSpan& part : parts) readPart(part, depth + 1);
+      return;
+    }
+    const TokenSpan core = withoutBrackets({span.first, t_.findOperator(span.first, span.last, "::")});
+    if (isLiteral(core)) {
+      for (std::size_t i = core.first; i < core.last; ++i) text(t_.decodedString(i));
+    } else if (core.last == core.first + 1 && t_.kind(core.first) == TokenKind::Number) {
+      text(t_.slice(core));
+    } else if (const std::optional<TokenSpan> value = heldBy(core)) {
+      readPart(*value, depth + 1);
+    } else if (!readCall(core, depth)) {
+      hole(HoleKind::Raw, span);
+    }
+  }
+
+  bool isLiteral(TokenSpan span) const {
+    for (std::size_t i = span.first; i < span.last; ++i)
+      if (!t_.string(i)) return false;
+    return !span.empty();
+  }
+
+  std::optional<TokenSpan> heldBy(TokenSpan span) const {
+    if (span.last != span.first + 1 || !t_.name(span.first)) return std::nullopt;
+    return held_(t_.folded(span.first));
+  }
+
+  // The functions that build SQL text.
+  bool readCall(TokenSpan span, int depth) {
+    std::size_t open = span.first + 1;
+    if (t_.punctuation(open, '.')) open += 2;  // pg_catalog.
+    if (!t_.name(open - 1) || !t_.punctuation(open, '(') || t_.closing(open) + 1 != span.last) return false;
+    const std::string name = t_.folded(open - 1);
+    const TokenSpan inside{open + 1, span.last - 1};
+    const std::vector<TokenSpan> arguments = t_.splitAtCommas(inside);
+    if (name == "format" && !arguments.empty()) return readFormat(arguments, depth);
+    if ((name == "quote_literal" || name == "quote_nullable") && arguments.size() == 1) {
+      hole(HoleKind::Literal, arguments[0]);
+    } else if (name == "quote_ident" && arguments.size() == 1) {
+      identifier(arguments[0], depth);
+    } else if (name == "concat") {
+      for (const TokenSpan& argument : arguments) readPart(argument, depth + 1);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  void identifier(TokenSpan argument, int depth) {
+    const std::vector<Piece> pieces = constant(argument, depth);
+    if (pieces.empty()) return hole(HoleKind::Identifier, argument);
+    MappedText quoted;
+    quoted.append("\"", pieces[0].text.toFile(0));
+    for (const Piece& piece : pieces) appendMapped(quoted, piece.text);
+    quoted.append("\"", pieces[0].text.toFile(0));
+    text(std::move(quoted));
+  }
+
+  // The pieces of an argument whose whole text is written down; empty if it is not.
+  std::vector<Piece> constant(TokenSpan argument, int depth) {
+    std::vector<Piece> outer = std::move(pieces_);
+    pieces_.clear();
+    readPart(argument, depth + 1);
+    std::vector<Piece> found = std::exchange(pieces_, std::move(outer));
+    if (std::ranges::any_of(found, &Piece::hole)) found.clear();
+    return found;
+  }
+
+  bool readFormat(const std::vector<TokenSpan>& arguments, int depth) {
+    MappedText pattern;
+    for (const Piece& piece : constant(arguments[0], depth)) appendMapped(pattern, piece.text);
+    const std::string& bytes = pattern.text();
+    if (bytes.empty()) return false;
+    const bool variadic = std::ranges::any_of(arguments, [&](const TokenSpan& a) { return t_.word(a.first, "variadic"); });
+    std::size_t next = 1;
+    for (std::size_t i = 0; i < bytes.size();) {
+      const std::size_t percent = std::min(bytes.find('%', i), bytes.size());
+      if (percent > i) text(pattern.substr(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(percent - i)));
+      if (percent == bytes.size()) break;
+      const Conversion conversion = readConversion(std::string_view(bytes).substr(percent));
+      if (conversion.length == 0) return hole(HoleKind::Raw, {}), true;  // the rest is anyone's guess
+      i = percent + conversion.length;
+      if (conversion.type == '%') {
+        text(pattern.substr(static_cast<std::uint32_t>(percent), 1));
+        continue;
+      }
+      if (conversion.position != 0) next = conversion.position;
+      const std::size_t number = next++;
+      fill(conversion.type, !variadic && number < arguments.size() ? arguments[number] : TokenSpan{}, depth);
+    }
+    return true;
+  }
+
+  void fill(char type, TokenSpan argument, int depth) {
+    if (argument.empty()) return hole(type == 'I' ? HoleKind::Identifier : type == 'L' ? HoleKind::Literal : HoleKind::Raw, {});
+    if (type == 'L') return hole(HoleKind::Literal, argument);
+    if (type == 'I') return identifier(argument, depth);
+    readPart(argument, depth + 1);
+  }
+
+  const BodyTokens& t_;
+  const HeldExpression& held_;
+  std::vector<Piece> pieces_;
+};
+
+// --- markers: how a hole stands in the text ---------------------------------------------------------------------------
+
+constexpr std::string_view kMarkerStart = "pgl0hole";
+
+std::string holeMarker(std::size_t number) { return fmt::format("{}{}z", kMarkerStart, number); }
+
+struct FoundMarker {
+  std::size_t begin = std::string::npos, end = std::string::npos, number = 0;
+  bool found() const { return begin != std::string::npos; }
+};
+
+FoundMarker findMarker(std::string_view text, std::size_t from, std::size_t holes) {
+  for (std::size_t at = text.find(kMarkerStart, from); at != std::string_view::npos; at = text.find(kMarkerStart, at + 1)) {
+    std::size_t i = at + kMarkerStart.size(), number = 0;
+    for (; i < text.size() && text[i] >= '0' && text[i] <= '9' && number < holes; ++i)
+      number = number * 10 + static_cast<std::size_t>(text[i] - '0');
+    if (i < text.size() && text[i] == 'z' && number < holes) return {at, i + 1, number};
+  }
+  return {};
+}
+
+// --- from the parsed text to what it means ----------------------------------------------------------------------------
+
+struct AnyVisitor {
+  template <class T>
+  void operator()(const char*, T&) {}
+};
+template <class T>
+concept Described = requires(T& t, AnyVisitor& v) { T::describe(t, v); };
+
+// Calls f(Expr&) for every expression below a struct of the model; f returns whether to go on inside of it.
+template <class F>
+class ExprWalk {
+ public:
+  explicit ExprWalk(F f) : f_(std::move(f)) {}
+  template <class T>
+  void operator()(const char*, T& member) {
+    visit(member);
+  }
+  template <class T>
+  void visit(std::vector<T>& values) {
+    for (T& value : values) visit(value);
+  }
+  template <class T>
+  void visit(const std::vector<T>& values) {
+    for (const T& value : values) visit(value);
+  }
+  template <class T>
+  void visit(T& value) {
+    using Plain = std::remove_const_t<T>;
+    if constexpr (std::is_same_v<Plain, Expr>) {
+      if (f_(value)) Expr::describe(value, *this);
+    } else if constexpr (Described<Plain>) {
+      Plain::describe(value, *this);
+    }
+  }
+
+ private:
+  F f_;
+};
+
+bool substitutable(const std::vector<Expr>& argument) { return !argument.empty() && !callsLock(argument[0]); }
+
+// Puts the arguments of holes and of USING where the text has a marker or $n.
+class HoleFiller {
+ public:
+  HoleFiller(const std::vector<DynamicHole>& holes, const std::vector<Expr>& using_args, std::int32_t next_call)
+      : holes_(holes), using_(using_args), next_call_(next_call) {}
+
+  template <class T>
+  void operator()(const char*, T& member) {
+    visit(member);
+  }
+  void visit(std::string& text) {
+    for (FoundMarker m = findMarker(text, 0, holes_.size()); m.found(); m = findMarker(text, m.begin, holes_.size()))
+      text.replace(m.begin, m.end - m.begin, holeName(m.number));
+  }
+  void visit(Expr& e) {
+    if (e.kind == ExprKind::Param) return fillParam(e);
+    if (e.kind == ExprKind::Const && e.literal == LiteralKind::String) return fillString(e);
+    if (e.kind == ExprKind::Column && e.qualifier.empty() && fillColumn(e)) return;
+    const bool outer = in_call_;
+    if (e.kind == ExprKind::Call) in_call_ = true;
+    Expr::describe(e, *this);
+    in_call_ = outer;
+  }
+  void visit(Query& q) {
+    const bool outer = std::exchange(in_call_, false);
+    Query::describe(q, *this);
+    in_call_ = outer;
+  }
+  template <class T>
+  void visit(std::vector<T>& values) {
+    for (T& value : values) visit(value);
+  }
+  template <class T>
+  void visit(T& value) {
+    if constexpr (Described<T>) T::describe(value, *this);
+  }
+
+ private:
+  static std::string holeName(std::size_t number) { return fmt::format("%{}", number + 1); }
+
+  void put(Expr& e, const Expr& argument) {
+    e = argument;
+    ExprWalk walk([this](Expr& inner) {
+      if (inner.kind == ExprKind::Call) inner.call_id = next_call_++;
+      return true;
+    });
+    walk.visit(e);
+  }
+
+  void fillParam(Expr& e) {
+    if (e.text.empty() || e.text.size() > 4) return;
+    std::size_t number = 0;
+    for (const char c : e.text) {
+      if (c < '0' || c > '9') return;
+      number = number * 10 + static_cast<std::size_t>(c - '0');
+    }
+    if (number >= 1 && number <= using_.size() && !callsLock(using_[number - 1])) put(e, using_[number - 1]);
+  }
+
+  // A hole in a literal: the whole of it, or between other text.
+  void fillString(Expr& e) {
+    const std::string text = e.text;
+    FoundMarker marker = findMarker(text, 0, holes_.size());
+    if (!marker.found()) return;
+    if (marker.begin == 0 && marker.end == text.size()) return fillWhole(e, marker.number);
+    Expr concat;
+    concat.kind = ExprKind::Op, concat.name = "||", concat.range = e.range;
+    std::size_t from = 0;
+    for (; marker.found(); marker = findMarker(text, from, holes_.size())) {
+      addText(concat, e, text.substr(from, marker.begin - from));
+      Expr part = e;
+      fillWhole(part, marker.number);
+      concat.args.push_back(std::move(part));
+      from = marker.end;
+    }
+    addText(concat, e, text.substr(from));
+    e = std::move(concat);
+  }
+
+  static void addText(Expr& concat, const Expr& like, std::string text) {
+    if (text.empty()) return;
+    Expr piece = like;
+    piece.text = std::move(text);
+    concat.args.push_back(std::move(piece));
+  }
+
+  void fillWhole(Expr& e, std::size_t number) {
+    if (substitutable(holes_[number].argument)) return put(e, holes_[number].argument[0]);
+    Expr unknown;
+    unknown.kind = ExprKind::Param, unknown.range = e.range, unknown.text = holeName(number);
+    e = std::move(unknown);
+  }
+
+  // A bare name where an expression is wanted. As an argument of a call raw text can hardly be anything but a value; elsewhere
+  // ("WHERE %s") it may be any condition, and stays unknown.
+  bool fillColumn(Expr& e) {
+    const FoundMarker marker = findMarker(e.name, 0, holes_.size());
+    if (!marker.found() || marker.begin != 0 || marker.end != e.name.size()) return false;
+    const DynamicHole& hole = holes_[marker.number];
+    if (hole.kind == HoleKind::Identifier) return false;
+    if (in_call_ && substitutable(hole.argument)) {
+      put(e, hole.argument[0]);
+    } else {
+      Expr unknown;
+      unknown.kind = ExprKind::Param, unknown.range = e.range, unknown.text = holeName(marker.number);
+      e = std::move(unknown);
+    }
+    return true;
+  }
+
+  const std::vector<DynamicHole>& holes_;
+  const std::vector<Expr>& using_;
+  std::int32_t next_call_;
+  bool in_call_ = false;
+};
+
+std::int32_t callsIn(const Statement& statement) {
+  std::int32_t next = 0;
+  ExprWalk walk([&next](const Expr& e) {
+    if (e.kind == ExprKind::Call) next = std::max(next, e.call_id + 1);
+    return true;
+  });
+  walk.visit(statement);
+  return next;
+}
+
+// A lock call in an argument runs before the statement, once: an event of its own.
+Statement argumentStatement(const Expr& argument, const Statement& like) {
+  Statement statement;
+  statement.kind = StatementKind::Query;
+  statement.context = PlContext::Argument;
+  statement.head = "EXECUTE";
+  statement.range = argument.range;
+  statement.loop_depth = like.loop_depth;
+  Query query;
+  query.range = argument.range;
+  query.targets.push_back({argument, "?column?", false});
+  statement.query.push_back(std::move(query));
+  return statement;
+}
+
+// Raw holes that stand alone as spaces: an optional clause that may be missing.
+MappedText withoutRawHoles(const MappedText& text, const std::vector<DynamicHole>& holes) {
+  MappedText result = text;
+  std::string& bytes = result.mutableText();
+  for (FoundMarker m = findMarker(bytes, 0, holes.size()); m.found(); m = findMarker(bytes, m.end, holes.size()))
+    if (holes[m.number].kind == HoleKind::Raw) bytes.replace(m.begin, m.end - m.begin, m.end - m.begin, ' ');
+  return result;
+}
+
+class DynamicParser {
+ public:
+  DynamicParser(const DynamicText& text, const std::vector<Expr>& using_args, const Statement& like, const LineIndex& lines)
+      : text_(text), using_(using_args), like_(like), lines_(lines) {}
+
+  DynamicResult parse() {
+    for (const Expr& argument : using_)
+      if (callsLock(argument)) result_.events.push_back(argumentStatement(argument, like_));
+    for (const DynamicHole& hole : text_.holes)
+      if (!hole.argument.empty() && callsLock(hole.argument[0])) result_.events.push_back(argumentStatement(hole.argument[0], like_));
+    for (const MappedText& statement : splitStatements(text_.text)) parseOne(statement);
+    return std::move(result_);
+  }
+
+ private:
+  void parseOne(const MappedText& text) {
+    const bool has_holes = findMarker(text.text(), 0, text_.holes.size()).found();
+    ParsedStatement parsed = parseStatement(text, lines_);
+    if (!parsed.error.empty() && has_holes) {
+      ParsedStatement again = parseStatement(withoutRawHoles(text, text_.holes), lines_);
+      if (again.error.empty()) parsed = std::move(again);
+    }
+    const BodyTokens tokens(text, lines_);
+    if (!parsed.error.empty())
+      result_.problems.push_back({like_.range, "dynamic SQL: " + parsed.error, tokens.mentionsLockInStrings(tokens.all())});
+    if ((!parsed.ddl.empty() || !parsed.bodies.empty()) && tokens.mentionsLockInStrings(tokens.all()))
+      result_.problems.push_back({like_.range, "a definition inside of dynamic SQL is not followed", true});
+    for (Event& event : parsed.events) add(std::move(event), has_holes, tokens);
+    if (parsed.events.empty()) {
+      Statement statement;
+      statement.kind = parsed.error.empty() ? StatementKind::Utility : StatementKind::NotUnderstood;
+      statement.head = tokens.upper(0);
+      add(std::move(statement), has_holes, tokens);
+    }
+  }
+
+  void add(Event event, bool has_holes, const BodyTokens& tokens) {
+    // COMMIT and the like are refused in dynamic SQL (0A000), definitions have no place in a function's facts.
+    if (event.kind == EventKind::Transaction || event.kind == EventKind::Ddl) {
+      Statement statement;
+      statement.head = tokens.upper(0);
+      if (tokens.kind(1) == TokenKind::Word) statement.head += " " + tokens.upper(1);
+      event = std::move(statement);
+    }
+    if (event.kind == EventKind::Statement) finish(event.statement[0], has_holes);
+    result_.events.push_back(std::move(event));
+  }
+
+  void finish(Statement& statement, bool has_holes) {
+    HoleFiller filler(text_.holes, using_, callsIn(statement));
+    Statement::describe(statement, filler);
+    statement.dynamic = true, statement.has_holes = has_holes;
+    statement.using_args = using_;
+    statement.range = like_.range, statement.loop_depth = like_.loop_depth, statement.left_early = like_.left_early;
+    statement.context = like_.context;
+    statement.into = like_.into, statement.into_strict = like_.into_strict;
+    if (!like_.name.empty()) statement.name = like_.name;
+    if (like_.context == PlContext::OpenCursor && statement.kind == StatementKind::Query) statement.kind = StatementKind::DeclareCursor;
+    const bool reads = !statement.query.empty() && statement.kind == StatementKind::Query &&
+                       (statement.query[0].kind == QueryKind::Select || statement.query[0].kind == QueryKind::Values ||
+                        statement.query[0].kind == QueryKind::SetOperation);
+    if (like_.context == PlContext::Perform && !reads) statement.context = PlContext::Sql;
+  }
+
+  const DynamicText& text_;
+  const std::vector<Expr>& using_;
+  const Statement& like_;
+  const LineIndex& lines_;
+  DynamicResult result_;
+};
+
+}  // namespace
+
+bool callsLock(const Expr& expr) {
+  bool found = false;
+  ExprWalk walk([&found](const Expr& e) {
+    found = found || (e.kind == ExprKind::Call && findLockFunction(e.name) != nullptr);
+    return !found;
+  });
+  walk.visit(expr);
+  return found;
+}
+
+std::optional<DynamicText> readDynamicText(const BodyTokens& tokens, TokenSpan expression, const HeldExpression& held) {
+  DynamicText result;
+  bool known = false;
+  const SourceRange place = tokens.range(expression);
+  for (const Piece& piece : TextReader(tokens, held).read(expression)) {
+    if (!piece.hole) {
+      known = known || piece.text.text().find_first_not_of(" \t\r\n") != std::string::npos;
+      appendMapped(result.text, piece.text);
+      continue;
+    }
+    DynamicHole hole{piece.kind, {}};
+    std::string error;
+    if (!piece.argument.empty())
+      if (std::optional<Query> query = parseExpression(tokens.slice(piece.argument), tokens.lines(), error))
+        if (!query->targets.empty()) hole.argument.push_back(std::move(query->targets[0].expr));
+    const std::string marker = holeMarker(result.holes.size());
+    const std::uint32_t at = piece.argument.empty() ? place.begin : tokens.range(piece.argument).begin;
+    result.text.append(piece.kind == HoleKind::Literal ? "'" + marker + "'" : marker, at);
+    result.holes.push_back(std::move(hole));
+  }
+  if (!known) return std::nullopt;
+  return result;
+}
+
+DynamicResult parseDynamicText(const DynamicText& text, const std::vector<Expr>& using_args, const Statement& like,
+                               const LineIndex& lines) {
+  return DynamicParser(text, using_args, like, lines).parse();
+}
+
+}  // namespace pglocklint::sql

@@ -1,0 +1,55 @@
+// Dynamic SQL: what EXECUTE runs, as far as the text can be read off the program.
+//
+// The text of an EXECUTE is an expression: literals, ||, format(), quote_literal() and the like, variables. We rebuild the SQL from
+// the pieces that are written down; a part that is not known is a hole with its argument. The rebuilt text is parsed like
+// any other, and each hole of a value is then replaced by the argument's own expression, so that a lock key in dynamic SQL has the same
+// symbolic value as one written out.
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/unit.h"
+#include "sql/mapped_text.h"
+#include "sql/plpgsql_tokens.h"
+
+namespace pglocklint::sql {
+
+enum class HoleKind {
+  Literal,     // %L, quote_literal(): always one literal
+  Identifier,  // %I, quote_ident(): always one name
+  Raw,         // %s, a bare || part: any text
+};
+
+struct DynamicHole {
+  HoleKind kind = HoleKind::Raw;
+  std::vector<Expr> argument;  // zero or one: what fills it
+};
+
+// SQL text in which hole number n stands as the word holeMarker(n).
+struct DynamicText {
+  MappedText text;
+  std::vector<DynamicHole> holes;
+};
+
+// The expression that a variable holds whenever it is read, if there is just one.
+using HeldExpression = std::function<std::optional<TokenSpan>(const std::string& variable)>;
+
+// The SQL text that an expression stands for; nullopt if no part of it is known.
+std::optional<DynamicText> readDynamicText(const BodyTokens& tokens, TokenSpan expression, const HeldExpression& held);
+
+struct DynamicResult {
+  std::vector<Event> events;
+  std::vector<NotUnderstood> problems;
+};
+
+// The statements of a known text as events. Each Statement copies context, into, name, … from `like`; its range is that of `like`.
+// `using_args` replace $1, $2, ….
+DynamicResult parseDynamicText(const DynamicText& text, const std::vector<Expr>& using_args, const Statement& like,
+                               const LineIndex& lines);
+
+// Whether an expression calls a lock function.
+bool callsLock(const Expr& expr);
+
+}  // namespace pglocklint::sql

@@ -1,0 +1,45 @@
+// LANGUAGE sql bodies: statements one after the other, as one block.
+#include <string>
+#include <utility>
+
+#include "sql/pg_parse.h"
+#include "sql/plpgsql.h"
+#include "sql/plpgsql_tokens.h"
+
+namespace pglocklint::sql {
+
+namespace {
+
+// A definition inside of a body has no place in the unit's list of definitions: it stays a statement without effect.
+Event asUtility(const BodyTokens& tokens, TokenSpan span, const LineIndex& lines, const MappedText& text) {
+  Statement statement;
+  statement.range = rangeOf(text, lines);
+  statement.head = tokens.upper(span.first);
+  if (tokens.kind(span.first + 1) == TokenKind::Word) statement.head += " " + tokens.upper(span.first + 1);
+  return statement;
+}
+
+}  // namespace
+
+void parseSqlBody(const MappedText& body, const LineIndex& lines, Function& function, std::vector<NotUnderstood>& problems) {
+  const BodyTokens tokens(body, lines);
+  function.blocks.assign(1, Block{});
+  std::vector<Event>& events = function.blocks[0].events;
+  for (const TokenSpan& span : statementSpans(tokens)) {
+    const MappedText text = tokens.slice(span);
+    ParsedStatement parsed = parseStatement(text, lines);
+    if (!parsed.error.empty()) problems.push_back({tokens.range(span), parsed.error, tokens.mentionsLock(span)});
+    if ((!parsed.ddl.empty() || !parsed.bodies.empty()) && tokens.mentionsLockInStrings(span))
+      problems.push_back({tokens.range(span), "a definition inside of a function body is not followed", true});
+    for (Event& event : parsed.events)
+      events.push_back(event.kind == EventKind::Ddl ? asUtility(tokens, span, lines, text) : std::move(event));
+    if (parsed.events.empty() && !parsed.error.empty()) {
+      Statement statement;
+      statement.kind = StatementKind::NotUnderstood;
+      statement.range = tokens.range(span);
+      events.push_back(std::move(statement));
+    }
+  }
+}
+
+}  // namespace pglocklint::sql

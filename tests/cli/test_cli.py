@@ -417,6 +417,30 @@ class BadInput(CommandLine):
         self.beside("string.sql", b"SELECT pg_advisory_xact_lock(1), '" + b"x" * 100_000_000 + b"';\n")
 
 
+class NewRule(unittest.TestCase):
+    def test_scaffold_compiles(self):
+        """scripts/new-rule in a copy of the project: what it writes is found, in order, and compiles."""
+        with tempfile.TemporaryDirectory() as scratch:
+            copy = pathlib.Path(scratch)
+            for name in ("analyzer", "rules", "scripts"):
+                shutil.copytree(SOURCE / name, copy / name)
+            (copy / "fixtures").mkdir()
+            shutil.copy(SOURCE / "CHANGELOG.md", copy)
+            run = subprocess.run(["bash", "scripts/new-rule", "demo-rule", "AL299"], cwd=copy, capture_output=True, text=True)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            codes = [line.split("AL")[1] for line in (copy / "rules/all_rules.cpp").read_text().splitlines() if "// AL" in line]
+            self.assertEqual(codes, sorted(codes))
+            self.assertIn("299", codes)
+            self.assertIn("demo-rule", (copy / "CHANGELOG.md").read_text())
+            self.assertIn("-- expect: demo-rule", (copy / "fixtures/demo-rule/bad.sql").read_text())
+            for name in ("demo_rule", "all_rules"):
+                compiled = subprocess.run([os.environ.get("CXX", "c++"), "-std=c++20", "-fsyntax-only", "-Ianalyzer", "-I.", f"rules/{name}.cpp"],
+                                          cwd=copy, capture_output=True, text=True)
+                self.assertEqual(compiled.returncode, 0, compiled.stderr)
+            again = subprocess.run(["bash", "scripts/new-rule", "demo-rule"], cwd=copy, capture_output=True, text=True)
+            self.assertEqual(again.returncode, 2)
+
+
 @unittest.skipUnless(shutil.which("pre-commit"), "pre-commit is not installed")
 class PreCommit(CommandLine):
     def test_hook(self):

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Measures pglocklint against what bounds it, side by side, and prints a table. Called by scripts/bench."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+BUILD = pathlib.Path(sys.argv[1])
+TREES = sys.argv[2:] or ["/usr/include", "/usr/share"]
+TOOL = str(BUILD / "bin/pglocklint")
+PEER = str(BUILD / "bin/pg_query_peer")
+CORPUS = BUILD / "bench/corpus"
+ROUNDS = 7
+THREADS = os.cpu_count() or 1
+
+
+class Measured:
+    def __init__(self, command):
+        start = time.perf_counter()
+        pid = os.posix_spawn(shutil.which(command[0]), command, os.environ, file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0), (os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)])
+        _, status, usage = os.wait4(pid, 0)
+        self.seconds = time.perf_counter() - start
+        self.cpu = usage.ru_utime + usage.ru_stime
+        self.megabytes = usage.ru_maxrss / 1024
+        self.status = os.waitstatus_to_exitcode(status)
+
+
+def side_by_side(ours, theirs):
+    """The best of several rounds, taken in turn so that a busy moment of the machine meets both."""
+    pairs = [(Measured(ours), Measured(theirs)) for _ in range(ROUNDS)]
+    for one, _ in pairs:
+        if one.status != 0:
+            sys.exit(f"{' '.join(ours)} ended with {one.status}")
+    return tuple(min((pair[side] for pair in pairs), key=lambda m: m.seconds) for side in (0, 1))
+
+
+def check(*arguments):
+    return [TOOL, "check", "--no-cache", "--fail-on", "never", "--format", "json", *map(str, arguments)]
+
+
+rows = []
+
+
+def row(what, ours, theirs, bound, unit="ms", factor=1000, attribute="seconds"):
+    value = getattr(ours, attribute) * factor
+    if theirs is None:
+        rows.append((what, f"{value:.0f} {unit}", "", "", f"≤ {bound} {unit}", value <= bound))
+    else:
+        other = getattr(theirs, attribute) * factor
+        rows.append((what, f"{value:.0f} {unit}", f"{other:.0f} {unit}", f"{value / other:.2f}", f"≤ {bound} ×", value / other <= bound))
+
+
+def main():
+    if len(list(CORPUS.glob("*.sql"))) != 737:
+        shutil.rmtree(CORPUS, ignore_errors=True)
+        subprocess.run([sys.executable, "-B", str(HERE / "generate.py"), str(CORPUS)], check=True)
+    for threads in sorted({1, THREADS}):
+        ours, theirs = side_by_side(check("-j", threads, CORPUS), [PEER, str(CORPUS), str(threads)])
+        row(f"10 MB of migrations, 737 files, -j{threads} : libpg_query's own work", ours, theirs, 1.3)
+    ours, theirs = side_by_side(check("-j", THREADS, *TREES), ["rg", "-j", str(THREADS), "-li", "advisory", *TREES])
+    row(f"{' '.join(TREES)} : rg -li advisory", ours, theirs, 2)
+
+    large = BUILD / "bench/large"
+    large.mkdir(parents=True, exist_ok=True)
+    block = b"".join(path.read_bytes() for path in sorted(CORPUS.glob("*.sql")))
+    quiet = b"".join(line for line in block.splitlines(keepends=True) if line.startswith((b"INSERT", b"UPDATE", b"ALTER", b"GRANT", b"COMMENT")))
+    file = large / "one.sql"
+    if not file.exists():
+        file.write_bytes((quiet * (100_000_000 // len(quiet) + 1))[:100_000_000])
+    many = BUILD / "bench/many"
+    if not many.is_dir():
+        many.mkdir()
+        for number in range(100):
+            start = number * 93_000 % (len(block) - 1_000_000)
+            (many / f"{number:03}.sql").write_bytes(block[block.index(b";\n", start) + 2:][:1_000_000])
+    row("one file of 100 MB: peak memory", Measured(check(file)), None, 250, "MB", 1, "megabytes")
+    row("100 files of 1 MB: peak memory", Measured(check(many)), None, 250, "MB", 1, "megabytes")
+    one = HERE / "../../fixtures/projects/shop"
+    best = min((Measured(check(one)) for _ in range(ROUNDS)), key=lambda m: m.seconds)
+    rows.append(("the demo project", f"{best.seconds * 1000:.0f} ms", "", "", "", True))
+
+    width = max(len(r[0]) for r in rows)
+    print(f"{'':{width}}  {'pglocklint':>10}  {'other':>8}  {'ratio':>5}  goal")
+    for what, ours, theirs, ratio, goal, met in rows:
+        print(f"{what:{width}}  {ours:>10}  {theirs:>8}  {ratio:>5}  {goal}{'' if met else '  MISSED'}")
+    print(f"Best of {ROUNDS} rounds in turn, {THREADS} processors.")
+
+
+main()

@@ -1,0 +1,25 @@
+// What comments say to tools: sections of migrations, names of queries, suppressions.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/unit.h"
+#include "sql/mapped_text.h"
+
+namespace pglocklint::sql {
+
+enum class DirectiveKind { None, Up, Down, NamedQuery };
+
+struct Directive {
+  DirectiveKind kind = DirectiveKind::None;
+  std::string_view name;  // NamedQuery
+};
+
+// Reads one comment, delimiters included.
+Directive directiveOf(std::string_view comment);
+
+// All suppression comments of a file: also those inside function bodies. One that names no rule is a problem.
+void findAllows(std::string_view text, std::vector<Allow>& allows, std::vector<NotUnderstood>& problems);
+
+}  // namespace pglocklint::sql

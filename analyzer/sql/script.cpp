@@ -128,14 +128,17 @@ class Scanner {
     return SharedText(&*found);
   }
 
+  // Neighbours mostly begin alike: the last head is kept.
   SharedText headOf(const Open& o) {
+    if (o.head_words == last_head_words_ && o.head == last_head_) return last_head_text_;
     std::string head;
     for (int i = 0; i < o.head_words; ++i) {
       if (i) head += ' ';
       head += o.head[static_cast<std::size_t>(i)];
     }
-    if (head != last_head_.str()) last_head_ = shared(head);
-    return last_head_;
+    last_head_ = o.head;
+    last_head_words_ = o.head_words;
+    return last_head_text_ = shared(head);
   }
 
   void problem(std::uint32_t at, std::string reason, std::uint32_t end = kNowhere) {
@@ -381,7 +384,9 @@ class Scanner {
   Lexer lexer_;
   Script script_;
   Open open_;
-  SharedText last_head_, named_query_, suspect_name_;
+  std::array<std::string_view, 3> last_head_;
+  int last_head_words_ = 0;
+  SharedText last_head_text_, named_query_, suspect_name_;
   bool down_ = false, suspect_down_ = false, has_nul_ = false, no_more_copy_ends_ = false;
   int restarts_ = 0;
   std::uint32_t suspect_begin_ = kNowhere, suspect_quote_ = 0, suspect_end_ = 0;

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import pathlib
+import random
 import shutil
 import subprocess
 import sys
@@ -264,6 +265,43 @@ class Options(CommandLine):
             self.assertEqual(page.returncode, 0)
             self.assertIn(rule["code"].encode(), page.stdout)
 
+    def test_json_has_the_documented_shape(self):
+        self.write("a.sql", ERROR + "SELECT pg_advisory_lock(1) FROM WHERE GROUP;\n")
+        _, report = self.check("--all", "a.sql")
+        self.assertEqual(report["schema"], "pglocklint/findings/1")
+        self.assertLessEqual({"version", "grammar"}, set(report["tool"]))
+        self.assertIsInstance(report["tool"]["grammar"], int)
+        self.assertLessEqual({"files", "statements", "call_sites", "superseded", "suppressed", "not_understood", "units"}, set(report["coverage"]))
+        [entry] = report["coverage"]["not_understood"]
+        self.assertLessEqual({"file", "line", "reason"}, set(entry))
+        finding = next(f for f in report["findings"] if f["rule"] == "lock-before-limit")
+        for field, kind in {"rule": str, "code": str, "severity": str, "file": str, "line": int, "column": int, "end_line": int, "end_column": int,
+                            "message": str, "related": list, "path": list, "fixes": list, "fingerprint": str}.items():
+            self.assertIsInstance(finding[field], kind, field)
+        self.assertEqual((finding["code"], finding["severity"], finding["file"]), ("AL101", "error", "a.sql"))
+        for place in finding["related"]:
+            self.assertLessEqual({"file", "line", "column", "message"}, set(place))
+        self.assertRegex(finding["fingerprint"], "^[0-9a-f]{16,64}$")
+
+    def test_findings_are_sorted(self):
+        for name in ("b", "a", "c"):
+            self.write(f"{name}.sql", ERROR + WARNING + ERROR)
+        _, report = self.check("--all", ".")
+        order = [(f["file"], f["line"], f["column"], f["code"], f["message"]) for f in report["findings"]]
+        self.assertGreater(len(order), 6)
+        self.assertEqual(order, sorted(order))
+
+    def test_keys_have_the_documented_shape(self):
+        self.write("a.sql", "BEGIN;\nSELECT pg_advisory_xact_lock(1001, :id);\nSELECT pg_try_advisory_lock_shared(-9223372036854775808) \\gset\nCOMMIT;\n")
+        report = json.loads(self.run_tool("keys", "--format", "json", "a.sql").stdout)
+        texts = {key["text"]: key for key in report["keys"]}
+        self.assertEqual({"(1001, *)", "-9223372036854775808"} & {text.strip("()") if "," not in text else text for text in texts}, {"(1001, *)", "-9223372036854775808"})
+        pair = texts["(1001, *)"]
+        self.assertEqual(pair["form"], "pair")
+        self.assertEqual(pair["parts"][0], {"const": "1001"})
+        [site] = pair["sites"]
+        self.assertEqual((site["file"], site["line"], site["op"], site["scope"], site["mode"]), ("a.sql", 2, "acquire", "transaction", "exclusive"))
+
     def test_help_and_version(self):
         self.assertEqual(self.run_tool("--help").returncode, 0)
         self.assertIn(b"0.1.0", self.run_tool("--version").stdout)
@@ -409,6 +447,32 @@ class BadInput(CommandLine):
         """Bytes of no language: the sum of the program's own digests, reproducible."""
         noise = b"".join(hashlib.sha256(str(n).encode()).digest() for n in range(8_000))
         self.beside("noise.sql", noise + b" pg_advisory_lock(1) " + noise)
+
+    def test_mutated_files(self):
+        """Every SQL fixture, damaged in ways that editors, merges and disks do it. Reproducible; no seed but the number."""
+        sources = [path.read_bytes() for path in sorted((SOURCE / "fixtures").rglob("*.sql"))]
+        marks = [b"'", b"$$", b"/*", b"*/", b"(", b")", b";", b"\\", b"\0", b"\xff", b'"', b"$q$", b"--", b":", b"BEGIN ATOMIC ", b"END", b"{{", b"COPY x FROM stdin;\n"]
+        for number in range(4_000 if ALL else 400):
+            chance = random.Random(number)
+            text = bytearray(chance.choice(sources))
+            for _ in range(chance.randint(1, 4)):
+                at = chance.randrange(len(text) + 1)
+                end = min(len(text), at + chance.randint(1, 60))
+                kind = chance.randrange(5)
+                if kind == 0:
+                    del text[at:end]
+                elif kind == 1:
+                    text[at:at] = chance.choice(marks)
+                elif kind == 2:
+                    text[at:at] = text[at:end] * chance.randint(1, 30)
+                elif kind == 3:
+                    del text[at:]
+                else:
+                    other = chance.choice(sources)
+                    start = chance.randrange(len(other) + 1)
+                    text[at:end] = other[start:start + 200]
+            self.write(f"tree/{number:05}.sql", bytes(text))
+        self.beside("last.sql", b"")
 
     @unittest.skipUnless(ALL, "large")
     def test_hundred_megabytes(self):

@@ -1,0 +1,30 @@
+// Runs a program, without a shell.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pglocklint {
+
+struct ProcessResult {
+  int status = -1;          // exit status; -1 if it could not be started or was ended by a signal
+  std::string out, err;     // what it wrote
+  bool started() const { return status >= 0; }
+};
+
+struct ProcessRequest {
+  std::vector<std::string> arguments;    // the program first, found in PATH
+  std::string folder;                    // working folder; empty: ours
+  std::string_view input;
+  std::vector<std::string> environment;  // additions "NAME=value"
+  std::vector<std::string> without;      // variables taken away
+};
+
+ProcessResult runProcess(const ProcessRequest& request);
+
+// git with a fixed behaviour: independent of the caller's GIT_* variables, locale and hooks of the repository it reads.
+// With `index_of_hook`, GIT_INDEX_FILE counts: during a commit it names the index that is being committed.
+ProcessResult runGit(std::vector<std::string> arguments, const std::string& folder, std::string_view input = {},
+                     bool index_of_hook = false);
+
+}  // namespace pglocklint

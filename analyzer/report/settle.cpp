@@ -310,7 +310,8 @@ Settled settle(std::vector<Finding> raw, const Program& program, std::span<const
   if (!options.include_suppressed) std::erase_if(settled.findings, [](const Finding& f) { return f.suppressed; });
   if (options.baseline)
     settled.baselined = std::erase_if(settled.findings, [&](const Finding& f) { return options.baseline->contains(f.fingerprint); });
-  if (options.only) std::erase_if(settled.findings, [&](const Finding& f) { return !touches(f, *options.only); });
+  for (const std::vector<std::string>& limit : options.only)
+    std::erase_if(settled.findings, [&](const Finding& f) { return !touches(f, limit); });
   return settled;
 }
 

@@ -23,7 +23,8 @@ struct SettleOptions {
   bool all = false;                                  // rules and notes that are off unless asked for
   bool include_suppressed = false;                   // keep suppressed findings, marked
   std::optional<std::set<std::string>> baseline;     // fingerprints of known findings, which are withheld
-  std::optional<std::vector<std::string>> only;      // show findings that touch these files or folders (relative to the root)
+  // Show findings that touch one of these files or folders (relative to the root); of several limits, all hold.
+  std::vector<std::vector<std::string>> only;
 };
 
 struct Settled {

@@ -1,0 +1,148 @@
+#include "cli/project.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <iterator>
+#include <memory>
+#include <set>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "model/facts_json.h"
+
+namespace pglocklint {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string readStandardInput() {
+  std::string text;
+  char buffer[65536];
+  while (const std::size_t n = std::fread(buffer, 1, sizeof buffer, stdin)) text.append(buffer, n);
+  return text;
+}
+
+// `folder` is the project's root if the configuration in it was found from the paths, or lies above them.
+std::string rootOfConfig(const std::string& config_file, const std::string& first_path) {
+  std::error_code ignored;
+  const fs::path folder = fs::weakly_canonical(fs::absolute(config_file, ignored), ignored).parent_path();
+  const fs::path path = fs::weakly_canonical(fs::absolute(first_path, ignored), ignored);
+  const fs::path inside = path.lexically_relative(folder);
+  return inside.empty() || *inside.begin() == ".." ? "" : folder.string();
+}
+
+bool loadConfig(const ReadOptions& options, const std::string& first_path, Project& project, std::string& root) {
+  const std::string file = options.config_file.empty() ? findConfig(first_path) : options.config_file;
+  if (file.empty()) return true;
+  root = rootOfConfig(file, first_path);
+  std::string why;
+  const auto text = readFile(file, why);
+  if (!text) {
+    project.error = fmt::format("cannot read the configuration {}: {}", file, why);
+    return false;
+  }
+  const auto config = readConfig(*text, file, project.error);
+  if (config) project.config = *config;
+  return config.has_value();
+}
+
+// Facts of files that were also read from source yield to them.
+bool addFactsOf(const std::string& folder, Project& project) {
+  std::error_code error;
+  std::vector<std::string> files;
+  for (auto it = fs::recursive_directory_iterator(folder, error); !error && it != fs::recursive_directory_iterator(); it.increment(error))
+    if (it->is_regular_file(error) && it->path().extension() == ".json") files.push_back(it->path().string());
+  if (error) {
+    project.error = fmt::format("cannot read the facts in {}: {}", folder, error.message());
+    return false;
+  }
+  std::sort(files.begin(), files.end());
+  std::set<std::string> known;
+  for (const Unit& unit : project.facts.units) known.insert(unit.path());
+  for (const std::string& file : files) {
+    std::string why;
+    const auto text = readFile(file, why);
+    std::vector<Unit> units = text ? unitsFromJson(*text, why) : std::vector<Unit>();
+    if (!why.empty()) {
+      project.error = fmt::format("{}: {}", file, why);
+      return false;
+    }
+    for (Unit& unit : units)
+      if (known.insert(unit.path()).second) ++project.facts.files, project.facts.units.push_back(std::move(unit));
+  }
+  std::sort(project.facts.units.begin(), project.facts.units.end(), [](const Unit& a, const Unit& b) { return a.files < b.files; });
+  return true;
+}
+
+}  // namespace
+
+std::optional<std::string> readFile(const std::string& path, std::string& error) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
+  if (!file) {
+    error = std::strerror(errno);
+    return std::nullopt;
+  }
+  std::string text;
+  char buffer[65536];
+  while (const std::size_t n = std::fread(buffer, 1, sizeof buffer, file.get())) text.append(buffer, n);
+  if (std::ferror(file.get()) != 0) {
+    error = std::strerror(errno);
+    return std::nullopt;
+  }
+  return text;
+}
+
+std::vector<Unit> unitsFromJson(std::string_view text, std::string& error) {
+  std::vector<Unit> units;
+  const auto addUnit = [&](std::string_view one, std::string_view place) {
+    auto unit = factsFromJson(one, error);
+    if (unit) error = inconsistencyOf(*unit);
+    if (!error.empty())
+      error = std::string(place) + error;
+    else
+      units.push_back(std::move(*unit));
+  };
+  if (const auto first = text.find_first_not_of(" \t\r\n"); first == std::string_view::npos || text[first] != '[') {
+    addUnit(text, "");
+    return units;
+  }
+  const auto json = nlohmann::ordered_json::parse(text, nullptr, false);
+  if (json.is_discarded() || !json.is_array()) {
+    error = "this is neither a unit nor an array of units (schema pglocklint/facts/1)";
+    return units;
+  }
+  for (std::size_t i = 0; i < json.size() && error.empty(); ++i) addUnit(json[i].dump(), fmt::format("/{}", i));
+  return units;
+}
+
+Project openProject(const ReadOptions& options) {
+  Project project;
+  ProjectInput input;
+  input.paths = options.paths;
+  const bool facts_or_stdin = !options.facts_folder.empty() || !options.stdin_path.empty();
+  if (input.paths.empty() && !facts_or_stdin) input.paths = {"."};
+  const std::string first_path = !input.paths.empty() ? input.paths.front() : ".";
+  if (!loadConfig(options, first_path, project, input.config_root)) return project;
+  input.runners = project.config.runners;
+  input.staged = options.staged;
+  input.threads = options.threads;
+  input.everything = options.everything;
+  input.stdin_path = options.stdin_path;
+  if (!options.stdin_path.empty()) input.stdin_text = readStandardInput();
+  // One file from an editor, without the paths around it, is not the program.
+  project.whole = options.stdin_path.empty() || !options.paths.empty();
+
+  if (!input.paths.empty() || !input.stdin_path.empty()) project.facts = readProject(input);
+  if (!project.facts.errors.empty()) {
+    project.error = project.facts.errors.front();
+    return project;
+  }
+  if (!options.facts_folder.empty()) addFactsOf(options.facts_folder, project);
+  return project;
+}
+
+}  // namespace pglocklint

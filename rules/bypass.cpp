@@ -32,7 +32,8 @@ class Condition {
     if (!site.function) return;
     forEachStatement(*site.function, [&](const Statement& s) {
       bool locks = false;
-      forEachExpr(s, [&](const Expr& e, const QueryLevels&) { locks |= e.kind == ExprKind::Call && isLockCall(e, catalogue_); });
+      forEachExpr(
+          s, [&](const Expr& e, const QueryLevels&) { locks |= e.kind == ExprKind::Call && isLockCall(e, catalogue_); });
       if (locks) holders_.insert(s.into.begin(), s.into.end());
     });
   }
@@ -57,7 +58,8 @@ class Condition {
   // An operand that has nothing to do with locks, not even through a variable that says whether one is held.
   bool ordinary(const Expr& e) const {
     if (concernsLocks(e, catalogue_)) return false;
-    return !site_.function || std::none_of(holders_.begin(), holders_.end(), [&](const std::string& v) { return mentions(e, *site_.function, v); });
+    return !site_.function || std::none_of(holders_.begin(), holders_.end(),
+                                           [&](const std::string& v) { return mentions(e, *site_.function, v); });
   }
 
   std::size_t operandOf(const Expr& e) const {
@@ -71,7 +73,8 @@ class Condition {
   }
 
   std::optional<Bypass> subSelect(const Expr& e, bool wanted) const {
-    if (e.sublink != SubLink::Scalar || e.query.empty() || e.query[0].targets.size() != 1 || !e.query[0].from.empty()) return std::nullopt;
+    if (e.sublink != SubLink::Scalar || e.query.empty() || e.query[0].targets.size() != 1 || !e.query[0].from.empty())
+      return std::nullopt;
     return without(e.query[0].targets[0].expr, wanted);
   }
 
@@ -80,7 +83,8 @@ class Condition {
     if (at >= e.args.size()) return std::nullopt;
     if (wanted == (e.kind == ExprKind::Or))  // one operand alone decides
       for (std::size_t i = 0; i < at; ++i)
-        if (ordinary(e.args[i]) && constant(e.args[i]) != !wanted) return Bypass{&e.args[i], e.kind == ExprKind::Or ? "OR" : "AND", {}};
+        if (ordinary(e.args[i]) && constant(e.args[i]) != !wanted)
+          return Bypass{&e.args[i], e.kind == ExprKind::Or ? "OR" : "AND", {}};
     return without(e.args[at], wanted);
   }
 
@@ -88,7 +92,8 @@ class Condition {
     const std::size_t at = operandOf(e);
     if (at >= e.args.size()) return std::nullopt;
     for (std::size_t i = 0; i < at; ++i)
-      if (ordinary(e.args[i]) && !e.args[i].isNull() && constant(e.args[i]) != !wanted) return Bypass{&e.args[i], "COALESCE", {}};
+      if (ordinary(e.args[i]) && !e.args[i].isNull() && constant(e.args[i]) != !wanted)
+        return Bypass{&e.args[i], "COALESCE", {}};
     return without(e.args[at], wanted);
   }
 
@@ -115,7 +120,8 @@ class Condition {
   std::set<std::string> holders_;
 };
 
-// --- the work behind a condition ---------------------------------------------------------------------------------------------
+// --- the work behind a condition
+// ---------------------------------------------------------------------------------------------
 
 bool isWork(const Event& event, const Catalogue& catalogue) {
   if (event.kind == EventKind::Ddl) return true;
@@ -135,7 +141,8 @@ bool isWork(const Event& event, const Catalogue& catalogue) {
     if (s.query[0].kind != QueryKind::Select && s.query[0].kind != QueryKind::Values) return true;
     if (s.context != PlContext::Perform) continue;
     bool locks = false;
-    forEachExpr(s, [&](const Expr& e, const QueryLevels&) { locks |= e.kind == ExprKind::Call && isLockCall(e, catalogue); });
+    forEachExpr(s,
+                [&](const Expr& e, const QueryLevels&) { locks |= e.kind == ExprKind::Call && isLockCall(e, catalogue); });
     if (!locks) return true;
   }
   return false;
@@ -169,7 +176,8 @@ std::optional<SourceRange> workBehind(const Function& f, std::int32_t block, boo
 }
 
 const Expr* condition(const Statement& s) {
-  return s.query.empty() || s.query[0].targets.size() != 1 || !s.query[0].from.empty() ? nullptr : &s.query[0].targets[0].expr;
+  return s.query.empty() || s.query[0].targets.size() != 1 || !s.query[0].from.empty() ? nullptr
+                                                                                       : &s.query[0].targets[0].expr;
 }
 
 // Block that ends with that statement.
@@ -223,7 +231,8 @@ bool rowIndependent(const Expr& e, const Function* function) {
     const Function* function;
     void onExpr(const Expr& x, const QueryLevels&) {
       if (x.kind == ExprKind::SubSelect || x.kind == ExprKind::Star) independent = false;
-      if (x.kind == ExprKind::Column && !(function && isVariable(*function, x.qualifier.empty() ? x.name : x.qualifier))) independent = false;
+      if (x.kind == ExprKind::Column && !(function && isVariable(*function, x.qualifier.empty() ? x.name : x.qualifier)))
+        independent = false;
     }
   } v{independent, function};
   QueryWalker<V>(v).expr(e);

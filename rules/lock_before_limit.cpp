@@ -1,14 +1,14 @@
 // # Why a lock must not stand beside LIMIT
 //
 // A query level is a pipeline: scan and WHERE, grouping, ORDER BY, row locks, OFFSET, LIMIT. A lock call has its place in
-// that pipeline like any other function, and what stands above it throws rows away after they were locked. A filter runs below the
-// sort, so `WHERE status = 'pending' AND pg_try_advisory_lock(id) ORDER BY priority LIMIT 1` locks every pending row and
-// returns one (measured: 1,000 locks for LIMIT 10). In the select list the call runs late, but still below OFFSET, WITH TIES
-// and, at the same level, SKIP LOCKED; ordering by the call itself needs all its results first. A sub-select around the call
-// hides from the planner that it is volatile, and then it runs before the sort as well.
+// that pipeline like any other function, and what stands above it throws rows away after they were locked. A filter runs
+// below the sort, so `WHERE status = 'pending' AND pg_try_advisory_lock(id) ORDER BY priority LIMIT 1` locks every pending
+// row and returns one (measured: 1,000 locks for LIMIT 10). In the select list the call runs late, but still below OFFSET,
+// WITH TIES and, at the same level, SKIP LOCKED; ordering by the call itself needs all its results first. A sub-select
+// around the call hides from the planner that it is volatile, and then it runs before the sort as well.
 //
-// A plain LIMIT over a call in the select list is another matter: PostgreSQL 13 to 18 lock just the rows returned, but the manual
-// ("Advisory Locks") calls the form dangerous and promises nothing. That is a warning, and it says so.
+// A plain LIMIT over a call in the select list is another matter: PostgreSQL 13 to 18 lock just the rows returned, but the
+// manual ("Advisory Locks") calls the form dangerous and promises nothing. That is a warning, and it says so.
 //
 // A FOR loop of PL/pgSQL fetches 10 rows ahead, then 50: left by EXIT or RETURN, it has locked rows that the loop never saw.
 //
@@ -31,10 +31,14 @@ struct Reason {
 constexpr Reason kReasons[] = {
     {Cause::Limit, "the call runs below the step that LIMIT cuts off", "LIMIT is applied here, after the call"},
     {Cause::Offset, "the rows that OFFSET skips are computed all the same", "OFFSET skips rows here, after the call"},
-    {Cause::WithTies, "WITH TIES must read one row more than it returns, to see that the ties are over", "WITH TIES is applied here, after the call"},
-    {Cause::SkipLocked, "rows that SKIP LOCKED passes over have run the call already", "SKIP LOCKED passes over rows here, after the call"},
-    {Cause::OrderByCall, "ordering by the call needs its result for every row first", "the rows are sorted by the call here"},
-    {Cause::LoopPrefetch, "PL/pgSQL fetches 10 rows ahead, then 50, and the loop can be left before it has seen them", "the loop's query"},
+    {Cause::WithTies, "WITH TIES must read one row more than it returns, to see that the ties are over",
+     "WITH TIES is applied here, after the call"},
+    {Cause::SkipLocked, "rows that SKIP LOCKED passes over have run the call already",
+     "SKIP LOCKED passes over rows here, after the call"},
+    {Cause::OrderByCall, "ordering by the call needs its result for every row first",
+     "the rows are sorted by the call here"},
+    {Cause::LoopPrefetch, "PL/pgSQL fetches 10 rows ahead, then 50, and the loop can be left before it has seen them",
+     "the loop's query"},
     {Cause::MoveCursor, "MOVE computes the rows it passes over", "MOVE passes over rows here"},
 };
 
@@ -51,7 +55,8 @@ std::vector<Blame> cutting(const Evaluation& e) {
   };
   take(e.rows_blame);
   std::for_each(e.others.begin(), e.others.end(), take);
-  // A call that another cause moved below the sort (hidden volatility, a stored function, DISTINCT), with the LIMIT named apart.
+  // A call that another cause moved below the sort (hidden volatility, a stored function, DISTINCT), with the LIMIT named
+  // apart.
   if (out.empty() && e.rows_blame.cause != Cause::OtherCondition && e.limit_blame.cause == Cause::Limit && !e.limited)
     out.push_back(e.limit_blame);
   return out;
@@ -61,15 +66,16 @@ std::string remedy(const Evaluation& e) {
   if (e.rows_blame.cause == Cause::LoopPrefetch)
     return "Read the rows without locking and take the lock inside the loop, one row at a time.";
   if (e.rows_blame.cause == Cause::MoveCursor) return "Lock after the cursor has been placed, in a statement of its own.";
-  return "Pick the rows first, in a sub-select with its own ORDER BY and LIMIT, which PostgreSQL never merges, and lock in the outer "
-         "select list: SELECT lock(q.id) FROM (SELECT id FROM … WHERE … ORDER BY id LIMIT n) AS q.";
+  return "Pick the rows first, in a sub-select with its own ORDER BY and LIMIT, which PostgreSQL never merges, and lock in "
+         "the outer select list: SELECT lock(q.id) FROM (SELECT id FROM … WHERE … ORDER BY id LIMIT n) AS q.";
 }
 
 void reportDiscarded(const LockSite& site, const Evaluation& e, const std::vector<Blame>& blames, Report& report) {
   const Reason& reason = *reasonFor(blames.front().cause);
   const bool releases = site.lock && !site.lock->acquires();
-  std::string effect = releases ? "Locks of rows that the statement does not return are released too."
-                                : fmt::format("Every row discarded after that stays locked {}, and nobody knows about it.", heldUntil(site));
+  std::string effect =
+      releases ? "Locks of rows that the statement does not return are released too."
+               : fmt::format("Every row discarded after that stays locked {}, and nobody knows about it.", heldUntil(site));
   std::string_view often = e.rows == Rows::PlanDependent ? "may run" : "runs";
   std::string why(reason.why);
   if (e.rows_blame.cause == Cause::HiddenVolatility)
@@ -77,8 +83,9 @@ void reportDiscarded(const LockSite& site, const Evaluation& e, const std::vecto
   else if (e.rows_blame.cause == Cause::StableWrapper)
     why = "the wrapper is not VOLATILE, so the planner may compute it before the sort";
   else if (e.position == CallPosition::Where || e.position == CallPosition::On)
-    why = blames.front().cause == Cause::Limit ? "a condition is tested while rows are read, before they are sorted, grouped or cut off"
-                                               : why;
+    why = blames.front().cause == Cause::Limit
+              ? "a condition is tested while rows are read, before they are sorted, grouped or cut off"
+              : why;
   Finding& f = report.at(site, site.call->range,
                          fmt::format("{} {} for rows that {} then discards: {}. {} {}", callText(site), often,
                                      clauseName(blames.front().cause), why, effect, remedy(e)));
@@ -87,14 +94,15 @@ void reportDiscarded(const LockSite& site, const Evaluation& e, const std::vecto
 }
 
 void reportNotGuaranteed(const LockSite& site, const Evaluation& e, Report& report) {
-  Finding& f = report.at(
-      site, site.call->range,
-      fmt::format("{} stands at the same level as LIMIT. PostgreSQL 13 to 18 were measured to run it for just the rows they return, but the "
-                  "manual calls this form dangerous: LIMIT is not guaranteed to be applied before the call, so another plan or version may "
-                  "lock rows that nobody sees. {}",
-                  callText(site), remedy(e)));
+  Finding& f =
+      report.at(site, site.call->range,
+                fmt::format("{} stands at the same level as LIMIT. PostgreSQL 13 to 18 were measured to run it for just the "
+                            "rows they return, but the manual calls this form dangerous: LIMIT is not guaranteed to be "
+                            "applied before the call, so another plan or version may lock rows that nobody sees. {}",
+                            callText(site), remedy(e)));
   f.severity = Severity::Warning;
-  if (e.limit_blame.range.known()) f.related.push_back(report.place(site.unit, e.limit_blame.range, "LIMIT of the same query level"));
+  if (e.limit_blame.range.known())
+    f.related.push_back(report.place(site.unit, e.limit_blame.range, "LIMIT of the same query level"));
 }
 
 void check(const Program& program, Report& report) {
@@ -126,19 +134,20 @@ const Rule kLockBeforeLimit{
         .severity = Severity::Error,
         .summary = "the lock call runs for rows that LIMIT, OFFSET or FETCH then discards",
         .explanation =
-            "PostgreSQL runs a query level as a pipeline: conditions, grouping, ORDER BY, row locks, OFFSET, LIMIT. A lock call in a condition "
-            "runs below the sort, for every row that reaches it; a call in the select list still runs below OFFSET, WITH TIES and SKIP LOCKED. "
-            "Rows thrown away after the call stay locked although the statement never returns them. For a call in the select list with a "
-            "plain LIMIT the versions 13 to 18 were measured to lock just the rows returned, but the manual does not promise it: a warning. "
-            "The trap inside the trap: (SELECT pg_advisory_lock(a.id)) in a select list hides that the call is volatile, and it then runs "
-            "before the sort, for every row. A PL/pgSQL FOR loop that can be left early has fetched, and locked, up to 50 rows ahead.",
-        .remedy = "Pick the rows in a sub-select with its own ORDER BY and LIMIT, and take the locks in the outer select list.",
+            "PostgreSQL runs a query level as a pipeline: conditions, grouping, ORDER BY, row locks, OFFSET, LIMIT. A lock "
+            "call in a condition runs below the sort, for every row that reaches it; a call in the select list still runs "
+            "below OFFSET, WITH TIES and SKIP LOCKED. Rows thrown away after the call stay locked although the statement "
+            "never returns them. For a call in the select list with a plain LIMIT the versions 13 to 18 were measured to "
+            "lock just the rows returned, but the manual does not promise it: a warning. The trap inside the trap: (SELECT "
+            "pg_advisory_lock(a.id)) in a select list hides that the call is volatile, and it then runs before the sort, "
+            "for every row. A PL/pgSQL FOR loop that can be left early has fetched, and locked, up to 50 rows ahead.",
+        .remedy =
+            "Pick the rows in a sub-select with its own ORDER BY and LIMIT, and take the locks in the outer select list.",
         .clauses = {"the call runs for rows that LIMIT discards | bad_where_sorted.sql",
                     "for rows that OFFSET discards | bad_offset.sql",
                     "for rows that FETCH … WITH TIES discards | bad_with_ties.sql",
                     "for rows that SKIP LOCKED passes over | bad_skip_locked.sql",
-                    "ordering by the call | bad_order_by_call.sql",
-                    "hidden in a sub-select | bad_hidden.sql",
+                    "ordering by the call | bad_order_by_call.sql", "hidden in a sub-select | bad_hidden.sql",
                     "or may run: only the manual's guarantee is missing | bad_select_list.sql",
                     "or that a PL/pgSQL loop left early had prefetched | bad_loop_left_early.sql"},
     },

@@ -1,15 +1,16 @@
 // # Why a lock call is not a condition like the others
 //
 // In `WHERE state = 'ready' AND pg_try_advisory_lock(id)` nothing says that the state is looked at first. The planner sorts
-// the conditions of a scan by cost, and a lock function costs as little as a comparison; among equals it puts every `column = value`
-// last, whatever the text says (it rebuilds them from equivalence classes). So the lock is tried first, on rows of every state,
-// and a row that the other condition then rejects stays locked. Measured: 100 locks for one ready row; an UPDATE with `id = 50`
-// beside the call locked 100 rows on a sequential scan. Where the order happens to be right (a dearer key expression, an index), the
-// next plan may turn it round: those are warnings.
+// the conditions of a scan by cost, and a lock function costs as little as a comparison; among equals it puts every `column
+// = value` last, whatever the text says (it rebuilds them from equivalence classes). So the lock is tried first, on rows of
+// every state, and a row that the other condition then rejects stays locked. Measured: 100 locks for one ready row; an
+// UPDATE with `id = 50` beside the call locked 100 rows on a sequential scan. Where the order happens to be right (a dearer
+// key expression, an index), the next plan may turn it round: those are warnings.
 //
-// Not meant: a condition without columns, `SELECT … WHERE pg_try_advisory_lock(7)` over no table, and `(SELECT pg_try…(7))`, which run
-// once, before any row is read; CASE WHEN cheap THEN try(id) ELSE false END, which PostgreSQL does evaluate in order; a
-// call that is the only condition. `NOT try(id)` alone keeps locks of rows it rejects, but asking who is busy is its purpose.
+// Not meant: a condition without columns, `SELECT … WHERE pg_try_advisory_lock(7)` over no table, and `(SELECT pg_try…(7))`,
+// which run once, before any row is read; CASE WHEN cheap THEN try(id) ELSE false END, which PostgreSQL does evaluate in
+// order; a call that is the only condition. `NOT try(id)` alone keeps locks of rows it rejects, but asking who is busy is
+// its purpose.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -47,19 +48,19 @@ std::string_view where(CallPosition p) {
 std::string why(const Evaluation& e, Cause cause) {
   switch (e.sureness) {
     case Sureness::ByCostOrPosition:
-      return "only the planner's cost estimate, or the order they are written in, decides which condition is tested first, and PostgreSQL "
-             "promises neither";
+      return "only the planner's cost estimate, or the order they are written in, decides which condition is tested first, "
+             "and PostgreSQL promises neither";
     case Sureness::ByPlan: return "the plan (join order, the index in use) decides which rows reach the call";
     default: break;
   }
   if (cause == Cause::Having) return "the terms of HAVING are tested in order of cost, and the call is among the cheapest";
-  if (cause == Cause::Join || cause == Cause::SemiJoin) return "the call may be tested before the rows are matched with the other side";
-  return "PostgreSQL orders conditions by cost and puts column = value last, so the call is tested first however the text orders them";
+  if (cause == Cause::Join || cause == Cause::SemiJoin)
+    return "the call may be tested before the rows are matched with the other side";
+  return "PostgreSQL orders conditions by cost and puts column = value last, so the call is tested first however the text "
+         "orders them";
 }
 
-std::string_view pastTense(const LockSite& site) {
-  return site.lock && site.lock->acquires() ? "locked" : "unlocked";
-}
+std::string_view pastTense(const LockSite& site) { return site.lock && site.lock->acquires() ? "locked" : "unlocked"; }
 
 void check(const Program& program, Report& report) {
   const Expr* last = nullptr;
@@ -67,23 +68,25 @@ void check(const Program& program, Report& report) {
     if (!site.live || site.host != SiteHost::Statement || site.call == last) continue;
     for (const CallEvaluation& call : site.evaluations) {
       const Evaluation& e = call.evaluation;
-      if (e.sureness == Sureness::Unknown || e.runs == Runs::Never || e.rows == Rows::Exact || !inCondition(e.position)) continue;
+      if (e.sureness == Sureness::Unknown || e.runs == Runs::Never || e.rows == Rows::Exact || !inCondition(e.position))
+        continue;
       const std::vector<Blame> blames = conditions(e);
       if (blames.empty()) continue;
       last = site.call;
-      Finding& f = report.at(
-          site, site.call->range,
-          fmt::format("{} in {} is tested for rows that {} rejects: {}. A row {} and then rejected stays so {}. Choose the rows first, in a "
-                      "sub-select with LIMIT or OFFSET 0 or in a MATERIALIZED CTE, and call it for those; or guard it: CASE WHEN … THEN {} "
-                      "ELSE false END.",
-                      callText(site), where(e.position), clauseName(blames.front().cause), why(e, blames.front().cause), pastTense(site),
-                      heldUntil(site), site.call->name + "(…)"));
+      Finding& f =
+          report.at(site, site.call->range,
+                    fmt::format("{} in {} is tested for rows that {} rejects: {}. A row {} and then rejected stays so {}. "
+                                "Choose the rows first, in a sub-select with LIMIT or OFFSET 0 or in a MATERIALIZED CTE, "
+                                "and call it for those; or guard it: CASE WHEN … THEN {} ELSE false END.",
+                                callText(site), where(e.position), clauseName(blames.front().cause),
+                                why(e, blames.front().cause), pastTense(site), heldUntil(site), site.call->name + "(…)"));
       // The same transaction-level key again and again holds one lock: a nuisance, not a leak.
       const bool harmless = site.key.constant && site.lock && site.lock->scope == LockScope::Transaction;
       const bool always = e.sureness == Sureness::Always && e.rows == Rows::Superset;
       f.severity = always && !harmless ? Severity::Error : Severity::Warning;
       for (const Blame& b : blames)
-        if (b.range.known()) f.related.push_back(report.place(site.unit, b.range, fmt::format("{} rejects rows here", clauseName(b.cause))));
+        if (b.range.known())
+          f.related.push_back(report.place(site.unit, b.range, fmt::format("{} rejects rows here", clauseName(b.cause))));
       break;
     }
   }
@@ -97,13 +100,13 @@ const Rule kLockInWhere{
         .name = "lock-in-where",
         .severity = Severity::Error,
         .summary = "a lock call beside other conditions runs for rows that they discard",
-        .explanation =
-            "The order of conditions in WHERE, ON and HAVING means nothing to PostgreSQL. Conditions of one scan are sorted by estimated "
-            "cost; the lock functions cost as little as a comparison, and every column = value is put last among equals. So the lock is taken "
-            "on rows that another condition then rejects, and stays. Where only cost, written order or the plan keeps it right today, or "
-            "where a unique key is bound and an index scan would find one row, the finding is a warning.",
-        .remedy = "Choose the rows in a sub-select with LIMIT or OFFSET 0, or in a MATERIALIZED CTE, and lock those; or put the cheap "
-                  "condition and the call into one CASE.",
+        .explanation = "The order of conditions in WHERE, ON and HAVING means nothing to PostgreSQL. Conditions of one scan "
+                       "are sorted by estimated cost; the lock functions cost as little as a comparison, and every column = "
+                       "value is put last among equals. So the lock is taken on rows that another condition then rejects, "
+                       "and stays. Where only cost, written order or the plan keeps it right today, or where a unique key "
+                       "is bound and an index scan would find one row, the finding is a warning.",
+        .remedy = "Choose the rows in a sub-select with LIMIT or OFFSET 0, or in a MATERIALIZED CTE, and lock those; or put "
+                  "the cheap condition and the call into one CASE.",
         .clauses = {"in WHERE beside other conditions | bad_where.sql", "in ON | bad_on.sql", "in HAVING | bad_having.sql",
                     "only by cost, position or plan, or a unique key bound: a warning | bad_by_plan.sql"},
     },

@@ -1,13 +1,14 @@
 // # Why a lock that is written need not be taken
 //
 // PostgreSQL runs what a statement needs. A SELECT in WITH that nobody reads is not run, MATERIALIZED or not; EXISTS drops
-// the select list of its sub-select; the unused side of a LEFT JOIN, a branch behind a constant, a call with a NULL argument go too. No error,
-// no lock, and the work goes on.
+// the select list of its sub-select; the unused side of a LEFT JOIN, a branch behind a constant, a call with a NULL argument
+// go too. No error, no lock, and the work goes on.
 //
-// Other calls are merely skipped: `IF force OR pg_try_advisory_lock(7) THEN work` does the work unlocked when `force` is true, because OR stops
-// at the first true operand. We report that only when the same work is done either way. `force AND try(…)`, `CASE WHEN flag THEN
-// lock END` and an IF around the lock are deliberate: an ordinary condition decides, and it is there to be seen. `try(1) OR try(2)` looks for
-// a free slot. An operand that tells whether the lock is held already is no bypass either.
+// Other calls are merely skipped: `IF force OR pg_try_advisory_lock(7) THEN work` does the work unlocked when `force` is
+// true, because OR stops at the first true operand. We report that only when the same work is done either way. `force AND
+// try(…)`, `CASE WHEN flag THEN lock END` and an IF around the lock are deliberate: an ordinary condition decides, and it is
+// there to be seen. `try(1) OR try(2)` looks for a free slot. An operand that tells whether the lock is held already is no
+// bypass either.
 //
 // PREPARE and DECLARE without EXECUTE and FETCH in view, and EXPLAIN, run nothing on purpose.
 #include <algorithm>
@@ -29,16 +30,21 @@ struct Reason {
 };
 constexpr std::string_view kOwnStatement = "Take the lock in a statement of its own before the work.";
 constexpr Reason kNever[] = {
-    {Cause::UnreadCte, "nothing reads the WITH query it stands in, and PostgreSQL runs a SELECT in WITH only as far as it is read",
+    {Cause::UnreadCte,
+     "nothing reads the WITH query it stands in, and PostgreSQL runs a SELECT in WITH only as far as it is read",
      "this WITH query is never read", kOwnStatement},
-    {Cause::ExistsSelectList, "EXISTS asks only whether there is a row, and PostgreSQL drops the select list of its sub-select",
+    {Cause::ExistsSelectList,
+     "EXISTS asks only whether there is a row, and PostgreSQL drops the select list of its sub-select",
      "EXISTS drops this select list", "Test the call itself, or put it into FROM or WHERE of the sub-select."},
-    {Cause::PrunedTarget, "its column is not read by the enclosing query, and PostgreSQL drops columns that are not volatile and not read",
+    {Cause::PrunedTarget,
+     "its column is not read by the enclosing query, and PostgreSQL drops columns that are not volatile and not read",
      "this column is not read", "Read the column, or declare the function VOLATILE."},
     {Cause::RemovedJoin, "PostgreSQL removes a LEFT JOIN whose other side is unique and not read, and the call with it",
      "this side of the join can be removed", kOwnStatement},
-    {Cause::DeadBranch, "a constant decides the expression before the call", "decided here", "Remove the constant, or the dead call."},
-    {Cause::ConstantFalse, "a condition of the statement is constantly false, so PostgreSQL reads nothing", "always false", kOwnStatement},
+    {Cause::DeadBranch, "a constant decides the expression before the call", "decided here",
+     "Remove the constant, or the dead call."},
+    {Cause::ConstantFalse, "a condition of the statement is constantly false, so PostgreSQL reads nothing", "always false",
+     kOwnStatement},
     {Cause::LimitZero, "LIMIT 0 asks for no rows, so PostgreSQL reads none", "LIMIT 0", kOwnStatement},
     {Cause::NullKey, "its key is NULL, and the lock functions are STRICT: with a NULL argument they are not called",
      "NULL here", "Pass a key that is never NULL, or raise an error when it is."},
@@ -52,7 +58,8 @@ const Reason* whyNever(Cause cause) {
 
 // CREATE MATERIALIZED VIEW … WITH NO DATA waits for its REFRESH.
 bool deliberate(const LockSite& site, const Evaluation& e) {
-  return e.runs_blame.cause == Cause::WithNoData && site.statement && site.statement->head.find("MATERIALIZED") != std::string::npos;
+  return e.runs_blame.cause == Cause::WithNoData && site.statement &&
+         site.statement->head.find("MATERIALIZED") != std::string::npos;
 }
 
 // The fault lies in the wrapper's declaration where that lets PostgreSQL drop the call: one finding for both (dominance).
@@ -64,13 +71,17 @@ bool reportNever(const LockSite& site, Report& report) {
   for (const CallEvaluation& call : site.evaluations) {
     const Evaluation& e = call.evaluation;
     const bool removed = e.runs_blame.cause == Cause::RemovedJoin;
-    if (e.sureness == Sureness::Unknown || (e.runs != Runs::Never && !(removed && e.runs == Runs::NeedNot)) || deliberate(site, e)) continue;
+    if (e.sureness == Sureness::Unknown || (e.runs != Runs::Never && !(removed && e.runs == Runs::NeedNot)) ||
+        deliberate(site, e))
+      continue;
     const Reason* reason = whyNever(e.runs_blame.cause);
     if (!reason) continue;
-    Finding& f = report.at(site, site.call->range,
-                           fmt::format("{} {} run: {}. The statement succeeds all the same, and what follows is done without the lock. {}",
-                                       callText(site), e.runs == Runs::Never ? "is never" : "need not be", reason->why, reason->instead));
-    if (e.runs_blame.range.known()) f.related.push_back(report.place(site.unit, e.runs_blame.range, std::string(reason->here)));
+    Finding& f = report.at(
+        site, site.call->range,
+        fmt::format("{} {} run: {}. The statement succeeds all the same, and what follows is done without the lock. {}",
+                    callText(site), e.runs == Runs::Never ? "is never" : "need not be", reason->why, reason->instead));
+    if (e.runs_blame.range.known())
+      f.related.push_back(report.place(site.unit, e.runs_blame.range, std::string(reason->here)));
     shareSubject(f, site, report.program());
     return true;
   }
@@ -80,8 +91,8 @@ bool reportNever(const LockSite& site, Report& report) {
 bool reportAssert(const LockSite& site, Report& report) {
   if (!site.statement || site.statement->context != PlContext::Assert) return false;
   report.at(site, site.call->range,
-            fmt::format("{} stands in an ASSERT, which PL/pgSQL skips while plpgsql.check_asserts is off: then the lock is not taken and the "
-                        "work is done all the same. Test it with IF and RAISE an error.",
+            fmt::format("{} stands in an ASSERT, which PL/pgSQL skips while plpgsql.check_asserts is off: then the lock is "
+                        "not taken and the work is done all the same. Test it with IF and RAISE an error.",
                         callText(site)));
   return true;
 }
@@ -89,12 +100,12 @@ bool reportAssert(const LockSite& site, Report& report) {
 bool reportBypass(const LockSite& site, Report& report) {
   const std::optional<Bypass> bypass = findBypass(site, report.program());
   if (!bypass) return false;
-  Finding& f = report.at(
-      site, site.call->range,
-      fmt::format("{} is not run when {} decides the condition first, and the work that follows is done all the same, without the lock. "
-                  "PostgreSQL stops evaluating {} as soon as the result is known. Take the lock in a statement of its own, and let {} choose only "
-                  "whether to wait for it.",
-                  callText(site), exprText(*bypass->decider), bypass->construct, exprText(*bypass->decider)));
+  Finding& f =
+      report.at(site, site.call->range,
+                fmt::format("{} is not run when {} decides the condition first, and the work that follows is done all the "
+                            "same, without the lock. PostgreSQL stops evaluating {} as soon as the result is known. Take "
+                            "the lock in a statement of its own, and let {} choose only whether to wait for it.",
+                            callText(site), exprText(*bypass->decider), bypass->construct, exprText(*bypass->decider)));
   f.related.push_back(report.place(site.unit, bypass->decider->range, "decides without the lock"));
   if (bypass->work.known()) f.related.push_back(report.place(site.unit, bypass->work, "done with or without the lock"));
   return true;
@@ -103,7 +114,8 @@ bool reportBypass(const LockSite& site, Report& report) {
 void check(const Program& program, Report& report) {
   const Expr* last = nullptr;
   for (const LockSite& site : program.sites) {
-    if (!site.live || site.host != SiteHost::Statement || site.call == last || !site.lock || !site.lock->acquires()) continue;
+    if (!site.live || site.host != SiteHost::Statement || site.call == last || !site.lock || !site.lock->acquires())
+      continue;
     if (reportNever(site, report) || reportAssert(site, report) || reportBypass(site, report)) last = site.call;
   }
 }
@@ -116,11 +128,11 @@ const Rule kLockNeverEvaluated{
         .name = "lock-never-evaluated",
         .severity = Severity::Error,
         .summary = "the statement does not run the lock call, or need not, although the work is done",
-        .explanation =
-            "PostgreSQL runs only what a statement's result needs. A SELECT in WITH that is not read, the select list of EXISTS, a column or a "
-            "join side that nobody reads, a branch decided by a constant and a call with a NULL argument are dropped, without an error. OR, CASE "
-            "and COALESCE stop when the result is known: IF force OR pg_try_advisory_lock(7) THEN does the work unlocked when force is true. "
-            "A skip that an ordinary condition asks for, together with the work, is not reported.",
+        .explanation = "PostgreSQL runs only what a statement's result needs. A SELECT in WITH that is not read, the select "
+                       "list of EXISTS, a column or a join side that nobody reads, a branch decided by a constant and a "
+                       "call with a NULL argument are dropped, without an error. OR, CASE and COALESCE stop when the result "
+                       "is known: IF force OR pg_try_advisory_lock(7) THEN does the work unlocked when force is true. A "
+                       "skip that an ordinary condition asks for, together with the work, is not reported.",
         .remedy = "Take the lock in a statement of its own (PERFORM, or SELECT) before the work that needs it.",
         .clauses = {"unread CTE | bad_unread_cte.sql", "pruned target | bad_pruned.sql", "EXISTS | bad_exists.sql",
                     "dead branch | bad_dead_branch.sql", "or need not: OR | bad_or.sql", "or need not: CASE | bad_case.sql",

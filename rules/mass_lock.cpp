@@ -2,12 +2,12 @@
 //
 // Every advisory lock held is an entry in the shared lock table, which is made once at server start for
 // max_locks_per_transaction × (max_connections + max_prepared_transactions) entries (about 6,400 by default, measured: 9,360
-// to 10,864 with the slack). A statement that locks each row of a table works in tests and fills that table in production. Then every
-// session of the server gets "out of shared memory", pg_try_advisory_lock raises instead of returning false, and new connections are
-// refused.
+// to 10,864 with the slack). A statement that locks each row of a table works in tests and fills that table in production.
+// Then every session of the server gets "out of shared memory", pg_try_advisory_lock raises instead of returning false, and
+// new connections are refused.
 //
-// Silent where a condition or LIMIT chooses rows, for a constant key (one entry, taken again and again), for temporary tables and for
-// transition tables of triggers, which hold what somebody chose before.
+// Silent where a condition or LIMIT chooses rows, for a constant key (one entry, taken again and again), for temporary
+// tables and for transition tables of triggers, which hold what somebody chose before.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -36,7 +36,9 @@ bool chosenBefore(const LockSite& site, const Program& program, const std::strin
   bool made = false;
   if (site.function)
     forEachStatement(*site.function, [&](const Statement& s) {
-      if (s.kind == StatementKind::CreateTableAs && s.head.rfind("CREATE TEMP", 0) == 0 && (s.name.empty() || s.name == relation)) made = true;
+      if (s.kind == StatementKind::CreateTableAs && s.head.rfind("CREATE TEMP", 0) == 0 &&
+          (s.name.empty() || s.name == relation))
+        made = true;
     });
   return made;
 }
@@ -49,7 +51,8 @@ std::string extent(const Evaluation& e) {
 void check(const Program& program, Report& report) {
   const Expr* last = nullptr;
   for (const LockSite& site : program.sites) {
-    if (!site.live || site.host != SiteHost::Statement || site.call == last || !site.lock || !site.lock->acquires()) continue;
+    if (!site.live || site.host != SiteHost::Statement || site.call == last || !site.lock || !site.lock->acquires())
+      continue;
     if (site.key.constant) continue;
     for (const CallEvaluation& call : site.evaluations) {
       const Evaluation& e = call.evaluation;
@@ -59,9 +62,9 @@ void check(const Program& program, Report& report) {
       last = site.call;
       report.at(site, site.call->range,
                 fmt::format("{} takes one lock for {}. Each is an entry in the lock table that all sessions share "
-                            "(max_locks_per_transaction × max_connections, some thousands): when it is full, every session gets \"out of "
-                            "shared memory\" and new connections are refused. Take one lock for the whole job, or work in batches: a "
-                            "sub-select with ORDER BY and LIMIT, and a COMMIT after each.",
+                            "(max_locks_per_transaction × max_connections, some thousands): when it is full, every session "
+                            "gets \"out of shared memory\" and new connections are refused. Take one lock for the whole "
+                            "job, or work in batches: a sub-select with ORDER BY and LIMIT, and a COMMIT after each.",
                             callText(site), extent(e)));
       break;
     }
@@ -76,10 +79,10 @@ const Rule kMassLock{
         .name = "mass-lock",
         .severity = Severity::Warning,
         .summary = "one statement locks every row of a relation, or a long series of keys",
-        .explanation =
-            "Advisory locks live in the shared lock table, whose size is fixed at server start: max_locks_per_transaction times "
-            "max_connections, some thousands of entries for the whole server. A statement that takes a lock for each row of a table, with no "
-            "condition and no LIMIT, fills it as soon as the table has grown; then all sessions fail with \"out of shared memory\".",
+        .explanation = "Advisory locks live in the shared lock table, whose size is fixed at server start: "
+                       "max_locks_per_transaction times max_connections, some thousands of entries for the whole server. A "
+                       "statement that takes a lock for each row of a table, with no condition and no LIMIT, fills it as "
+                       "soon as the table has grown; then all sessions fail with \"out of shared memory\".",
         .remedy = "Take one coarse lock for a job that concerns the whole table, or lock in batches with LIMIT.",
         .clauses = {"every row of a relation (no LIMIT and no condition at that level) | bad_whole_table.sql",
                     "a constant series above a threshold | bad_series.sql"},

@@ -22,7 +22,8 @@ void forEachInside(const Expr& expr, F&& f) {
 bool isReference(const Expr& e, const Function& function, std::string_view variable) {
   if (e.kind == ExprKind::Star) return e.qualifier.empty() || e.qualifier == variable;
   if (e.kind != ExprKind::Column) return false;
-  return e.qualifier == variable || (e.name == variable && (e.qualifier.empty() || e.qualifier == function.name || !isVariable(function, e.qualifier)));
+  return e.qualifier == variable ||
+         (e.name == variable && (e.qualifier.empty() || e.qualifier == function.name || !isVariable(function, e.qualifier)));
 }
 
 }  // namespace
@@ -50,7 +51,9 @@ bool concernsLocks(const Expr& expr, const Catalogue& catalogue) {
     bool& found;
     const Catalogue& catalogue;
     void onExpr(const Expr& e, const QueryLevels&) { found |= e.kind == ExprKind::Call && isLockCall(e, catalogue); }
-    void onFrom(const FromItem& item, const QueryLevels&) { found |= item.kind == FromKind::Relation && item.name == "pg_locks"; }
+    void onFrom(const FromItem& item, const QueryLevels&) {
+      found |= item.kind == FromKind::Relation && item.name == "pg_locks";
+    }
   } v{found, catalogue};
   QueryWalker<V>(v).expr(expr);
   return found;

@@ -7,7 +7,8 @@
 
 namespace pglocklint {
 
-// The subject of findings about a routine's declaration, for the dominance table: findings that the declaration causes carry it too.
+// The subject of findings about a routine's declaration, for the dominance table: findings that the declaration causes carry
+// it too.
 std::string routineSubject(const Program& program, const Routine& routine);
 
 // A parameter or variable of that name is visible somewhere in the function.

@@ -34,7 +34,8 @@ class Reader {
       case ExprKind::Const: return RowOrder::Ordered;  // '{3,1,2}': the same at every call
       case ExprKind::Cast: return e.args.empty() ? RowOrder::Unknown : array(e.args[0], depth + 1);
       case ExprKind::Array: return elements(e);
-      case ExprKind::SubSelect: return e.sublink == SubLink::None || e.query.empty() ? RowOrder::Unknown : subSelect(e, depth);
+      case ExprKind::SubSelect:
+        return e.sublink == SubLink::None || e.query.empty() ? RowOrder::Unknown : subSelect(e, depth);
       case ExprKind::Call: return call(e, depth);
       case ExprKind::Coalesce: return e.args.empty() ? RowOrder::Unknown : array(e.args[0], depth + 1);
       case ExprKind::Column: return variable(e, depth);
@@ -43,11 +44,14 @@ class Reader {
   }
 
  private:
-  static bool constant(const Expr& e) { return e.kind == ExprKind::Const || (e.kind == ExprKind::Cast && !e.args.empty() && constant(e.args[0])); }
+  static bool constant(const Expr& e) {
+    return e.kind == ExprKind::Const || (e.kind == ExprKind::Cast && !e.args.empty() && constant(e.args[0]));
+  }
 
   static RowOrder values(const Query& q) {
     if (q.rows.size() == 1) return RowOrder::Single;
-    const bool all = std::all_of(q.rows.begin(), q.rows.end(), [](const auto& row) { return std::all_of(row.begin(), row.end(), constant); });
+    const bool all = std::all_of(q.rows.begin(), q.rows.end(),
+                                 [](const auto& row) { return std::all_of(row.begin(), row.end(), constant); });
     return all ? RowOrder::Ordered : RowOrder::Unknown;
   }
 
@@ -55,7 +59,8 @@ class Reader {
   static RowOrder elements(const Expr& e) {
     if (e.args.size() == 1) return RowOrder::Single;
     if (std::all_of(e.args.begin(), e.args.end(), constant)) return RowOrder::Ordered;
-    if (std::any_of(e.args.begin(), e.args.end(), [](const Expr& a) { return a.kind == ExprKind::MinMax; })) return RowOrder::Ordered;
+    if (std::any_of(e.args.begin(), e.args.end(), [](const Expr& a) { return a.kind == ExprKind::MinMax; }))
+      return RowOrder::Ordered;
     return RowOrder::Unknown;
   }
 
@@ -93,12 +98,14 @@ class Reader {
         for (const Cte& c : q.ctes)
           if (c.name == item.name && !c.query.empty()) return query(c.query[0], depth + 1);
         const Relation* r = catalogue_.relation(item.schema, item.name);
-        if (r && r->kind == RelationKind::View) return r->view && depth < kDeepest ? query(*r->view, depth + 1) : RowOrder::Unknown;
+        if (r && r->kind == RelationKind::View)
+          return r->view && depth < kDeepest ? query(*r->view, depth + 1) : RowOrder::Unknown;
         return RowOrder::Unordered;
       }
       case FromKind::SubQuery:
       case FromKind::Values: return item.query.empty() ? RowOrder::Unknown : query(item.query[0], depth + 1);
-      case FromKind::Function: return item.functions.size() == 1 ? setReturning(item.functions[0], depth) : RowOrder::Unknown;
+      case FromKind::Function:
+        return item.functions.size() == 1 ? setReturning(item.functions[0], depth) : RowOrder::Unknown;
       case FromKind::Join: return RowOrder::Unordered;
       case FromKind::Other: break;
     }
@@ -124,7 +131,8 @@ class Reader {
     return RowOrder::Unknown;  // sort(), a function of the program
   }
 
-  // A variable is as its assignments leave it: one unsorted assignment is enough. A parameter that is never assigned is as the caller likes.
+  // A variable is as its assignments leave it: one unsorted assignment is enough. A parameter that is never assigned is as
+  // the caller likes.
   RowOrder variable(const Expr& e, int depth) const {
     if (!function_) return RowOrder::Unknown;
     bool assigned = false, unordered = false, unknown = false;
@@ -143,7 +151,8 @@ class Reader {
     });
     if (assigned) return unknown ? RowOrder::Unknown : unordered ? RowOrder::Unordered : RowOrder::Ordered;
     const bool parameter = std::any_of(function_->parameters.begin(), function_->parameters.end(), [&](const Parameter& p) {
-      return p.name == e.name && (p.mode == ParameterMode::In || p.mode == ParameterMode::InOut || p.mode == ParameterMode::Variadic);
+      return p.name == e.name &&
+             (p.mode == ParameterMode::In || p.mode == ParameterMode::InOut || p.mode == ParameterMode::Variadic);
     });
     return parameter ? RowOrder::Unordered : RowOrder::Unknown;
   }
@@ -154,7 +163,11 @@ class Reader {
 
 }  // namespace
 
-RowOrder rowOrder(const Query& query, const Function* function, const Catalogue& catalogue) { return Reader(function, catalogue).query(query, 0); }
-RowOrder arrayOrder(const Expr& array, const Function* function, const Catalogue& catalogue) { return Reader(function, catalogue).array(array, 0); }
+RowOrder rowOrder(const Query& query, const Function* function, const Catalogue& catalogue) {
+  return Reader(function, catalogue).query(query, 0);
+}
+RowOrder arrayOrder(const Expr& array, const Function* function, const Catalogue& catalogue) {
+  return Reader(function, catalogue).array(array, 0);
+}
 
 }  // namespace pglocklint

@@ -1,13 +1,13 @@
 // # Why the answer of a try function must be read
 //
-// pg_try_advisory_lock answers false instead of waiting. Nothing else happens: no error, no exception. A script that runs `SELECT
-// pg_try_advisory_xact_lock(7)` and then deletes rows deletes them with or without the lock; so does PERFORM, and SELECT … INTO a variable that
-// nobody looks at.
+// pg_try_advisory_lock answers false instead of waiting. Nothing else happens: no error, no exception. A script that runs
+// `SELECT pg_try_advisory_xact_lock(7)` and then deletes rows deletes them with or without the lock; so does PERFORM, and
+// SELECT … INTO a variable that nobody looks at.
 //
-// A bare SELECT in a file is not always a script's: one statement in a file, a named query (`-- name:`), placeholders, \gset and \gexec mean that
-// somebody else reads the row. So at the top level we ask for work that follows while the lock would be held, and for a file that
-// is certainly run as a script: a transaction of its own around both, a runner that claims it, or a session lock.
-// SELECT of a try function as the last statement of a SQL function is its result.
+// A bare SELECT in a file is not always a script's: one statement in a file, a named query (`-- name:`), placeholders, \gset
+// and \gexec mean that somebody else reads the row. So at the top level we ask for work that follows while the lock would be
+// held, and for a file that is certainly run as a script: a transaction of its own around both, a runner that claims it, or
+// a session lock. SELECT of a try function as the last statement of a SQL function is its result.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -37,29 +37,37 @@ int targetOf(const Statement& s, const Expr* call) {
   const Query& q = s.query[0];
   for (std::size_t i = 0; i < q.targets.size(); ++i)
     if (isWhole(q.targets[i].expr, call)) return static_cast<int>(i);
-  const bool alone = q.targets.size() == 1 && q.targets[0].expr.kind == ExprKind::Star && q.from.size() == 1 && q.where.empty();
-  if (alone && q.from[0].kind == FromKind::Function && q.from[0].functions.size() == 1 && &q.from[0].functions[0] == call) return 0;
+  const bool alone =
+      q.targets.size() == 1 && q.targets[0].expr.kind == ExprKind::Star && q.from.size() == 1 && q.where.empty();
+  if (alone && q.from[0].kind == FromKind::Function && q.from[0].functions.size() == 1 && &q.from[0].functions[0] == call)
+    return 0;
   return -1;
 }
 
-// --- scripts -----------------------------------------------------------------------------------------------------------------
+// --- scripts
+// -----------------------------------------------------------------------------------------------------------------
 
 bool readsOnly(const std::string& head) {
-  for (const std::string_view word : {"SELECT", "SHOW", "EXPLAIN", "TABLE", "VALUES", "SET", "RESET", "LISTEN", "FETCH", "CLOSE"})
+  for (const std::string_view word :
+       {"SELECT", "SHOW", "EXPLAIN", "TABLE", "VALUES", "SET", "RESET", "LISTEN", "FETCH", "CLOSE"})
     if (head == word || head.rfind(std::string(word) + " ", 0) == 0) return true;
   return false;
 }
 
 bool changesData(const Query& q) {
-  const auto changes = [](const Query& x) { return x.kind != QueryKind::Select && x.kind != QueryKind::Values && x.kind != QueryKind::SetOperation; };
-  return changes(q) || std::any_of(q.ctes.begin(), q.ctes.end(), [&](const Cte& c) { return !c.query.empty() && changes(c.query[0]); });
+  const auto changes = [](const Query& x) {
+    return x.kind != QueryKind::Select && x.kind != QueryKind::Values && x.kind != QueryKind::SetOperation;
+  };
+  return changes(q) ||
+         std::any_of(q.ctes.begin(), q.ctes.end(), [&](const Cte& c) { return !c.query.empty() && changes(c.query[0]); });
 }
 
 // SELECT purge_sessions(): a function of the program may do anything; PostgreSQL's own do not do the work.
 bool callsProgram(const Statement& s, const Catalogue& catalogue) {
   bool found = false;
   forEachExpr(s, [&](const Expr& e, const QueryLevels&) {
-    found |= e.kind == ExprKind::Call && !findLockFunction(e.name) && !findBuiltin(e.name) && catalogue.routine(e.qualifier, e.name, e.args.size());
+    found |= e.kind == ExprKind::Call && !findLockFunction(e.name) && !findBuiltin(e.name) &&
+             catalogue.routine(e.qualifier, e.name, e.args.size());
   });
   return found;
 }
@@ -92,14 +100,16 @@ ScriptView viewFrom(const LockSite& site, const Catalogue& catalogue) {
   for (const Block& b : site.function->blocks)
     for (const Event& e : b.events) {
       for (const TransactionOp& t : e.transaction) {
-        const bool ends = t.verb == TransactionVerb::Commit || t.verb == TransactionVerb::Rollback || t.verb == TransactionVerb::PrepareTransaction;
+        const bool ends = t.verb == TransactionVerb::Commit || t.verb == TransactionVerb::Rollback ||
+                          t.verb == TransactionVerb::PrepareTransaction;
         if (!seen && (t.verb == TransactionVerb::Begin || ends)) view.in_transaction = !ends;
         if (seen && ends && transaction && view.in_transaction) over = true;
       }
       for (const SessionOp& s : e.session)
         if (seen && s.verb != SessionVerb::Include) over = true;
       if (e.kind == EventKind::Ddl && seen && !over && !view.work_follows) view.work_follows = true;
-      if (e.kind == EventKind::Statement && e.statement[0].kind == StatementKind::Query && &e.statement[0] == site.statement) {
+      if (e.kind == EventKind::Statement && e.statement[0].kind == StatementKind::Query &&
+          &e.statement[0] == site.statement) {
         seen = true;
         continue;
       }
@@ -131,21 +141,24 @@ void checkScript(const LockSite& site, Report& report) {
   if (hasPlaceholder(s) && runner.profile != "psql") return;  // a program fills them in, and reads the answer
   const ScriptView view = viewFrom(site, report.program().catalogue);
   if (view.alone || !view.work_follows || !certainlyScript(site, view, runner)) return;
-  Finding& f = report.at(site, site.call->range,
-                         fmt::format("{} answers false when somebody else holds the lock, and nothing in this script reads the answer: what follows is "
-                                     "done with or without the lock. Wait for it instead (the function without try_, with lock_timeout set), or test "
-                                     "it in a DO block: IF NOT … THEN RAISE EXCEPTION.",
-                                     callText(site)));
+  Finding& f =
+      report.at(site, site.call->range,
+                fmt::format("{} answers false when somebody else holds the lock, and nothing in this script reads the "
+                            "answer: what follows is done with or without the lock. Wait for it instead (the function "
+                            "without try_, with lock_timeout set), or test it in a DO block: IF NOT … THEN RAISE EXCEPTION.",
+                            callText(site)));
   if (view.work.known()) f.related.push_back(report.place(site.unit, view.work, "done with or without the lock"));
 }
 
-// --- functions and DO blocks -------------------------------------------------------------------------------------------------
+// --- functions and DO blocks
+// -------------------------------------------------------------------------------------------------
 
 void reportInFunction(const LockSite& site, Report& report, const std::string& how) {
-  report.at(site, site.call->range,
-            fmt::format("{} answers false when somebody else holds the lock, but {}: the work is done with or without the lock. Test it (IF NOT {} "
-                        "THEN RETURN; END IF;), or wait for the lock with the function without try_.",
-                        callText(site), how, site.call->name + "(…)"));
+  report.at(
+      site, site.call->range,
+      fmt::format("{} answers false when somebody else holds the lock, but {}: the work is done with or without the lock. "
+                  "Test it (IF NOT {} THEN RETURN; END IF;), or wait for the lock with the function without try_.",
+                  callText(site), how, site.call->name + "(…)"));
 }
 
 bool isOutput(const Function& f, const std::string& name) {
@@ -155,7 +168,8 @@ bool isOutput(const Function& f, const std::string& name) {
 }
 
 bool isRecord(const Function& f, const std::string& name) {
-  return std::any_of(f.variables.begin(), f.variables.end(), [&](const Variable& v) { return v.name == name && v.type != "boolean"; });
+  return std::any_of(f.variables.begin(), f.variables.end(),
+                     [&](const Variable& v) { return v.name == name && v.type != "boolean"; });
 }
 
 void checkInto(const LockSite& site, Report& report) {
@@ -196,7 +210,8 @@ void checkFunction(const LockSite& site, Report& report) {
 
 // A wrapper that hands on the answer: RETURN pg_try_advisory_lock(k), or SELECT of it in a SQL function.
 bool handsOnTheAnswer(const LockSite& site) {
-  if (!site.inner || !site.inner->statement || !site.routine->function || site.routine->function->returns != "boolean") return false;
+  if (!site.inner || !site.inner->statement || !site.routine->function || site.routine->function->returns != "boolean")
+    return false;
   const Statement& s = *site.inner->statement;
   const bool returned = s.context == PlContext::Return || (s.context == PlContext::None && site.routine->inline_body);
   return returned && targetOf(s, site.inner->call) >= 0 && !s.query[0].targets.empty();
@@ -224,12 +239,13 @@ const Rule kTryResultIgnored{
         .severity = Severity::Error,
         .summary = "the boolean of a try function decides nothing",
         .explanation =
-            "pg_try_advisory_lock and its relatives do not wait and raise no error: they answer false when the lock is taken. Where nobody reads the "
-            "answer, the work that follows is done whether the lock was obtained or not. PERFORM throws the answer away, a script prints it, and a "
-            "variable that is never read hides it.",
+            "pg_try_advisory_lock and its relatives do not wait and raise no error: they answer false when the lock is "
+            "taken. Where nobody reads the answer, the work that follows is done whether the lock was obtained or not. "
+            "PERFORM throws the answer away, a script prints it, and a variable that is never read hides it.",
         .remedy = "Test the answer and leave, or wait for the lock with the function without try_, bounded by lock_timeout.",
-        .clauses = {"a bare SELECT in a script, when another statement follows | bad_script.sql", "PERFORM | bad_perform.sql",
-                    "an unused INTO variable | bad_into.sql", "an assigned variable that is never read | bad_assign.sql",
+        .clauses = {"a bare SELECT in a script, when another statement follows | bad_script.sql",
+                    "PERFORM | bad_perform.sql", "an unused INTO variable | bad_into.sql",
+                    "an assigned variable that is never read | bad_assign.sql",
                     "not the last statement of a SQL function | bad_sql_function.sql"},
     },
     check};

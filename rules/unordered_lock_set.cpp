@@ -1,14 +1,15 @@
 // # Why several locks need one order
 //
-// A statement that takes one lock per row takes them in the order in which its plan delivers the rows: by heap position today,
-// by an index or a hash table tomorrow. Two sessions whose sets overlap can then take the same two keys in opposite order, each waits for the
-// other, and after deadlock_timeout PostgreSQL aborts one. The cure is one word of SQL: ORDER BY the key. The select list is computed
-// after the sort (measured on 13 to 18), so the locks are taken in that order.
+// A statement that takes one lock per row takes them in the order in which its plan delivers the rows: by heap position
+// today, by an index or a hash table tomorrow. Two sessions whose sets overlap can then take the same two keys in opposite
+// order, each waits for the other, and after deadlock_timeout PostgreSQL aborts one. The cure is one word of SQL: ORDER BY
+// the key. The select list is computed after the sort (measured on 13 to 18), so the locks are taken in that order.
 //
-// The same holds for one call inside a PL/pgSQL loop over an unsorted query or array: the loop only spreads the set over time.
+// The same holds for one call inside a PL/pgSQL loop over an unsorted query or array: the loop only spreads the set over
+// time.
 //
-// Not meant: try functions (they do not wait), one key, any ORDER BY (even by another column: it is an order, if everybody uses
-// it), written lists of constants and series, and loops that give each lock back before they take the next.
+// Not meant: try functions (they do not wait), one key, any ORDER BY (even by another column: it is an order, if everybody
+// uses it), written lists of constants and series, and loops that give each lock back before they take the next.
 #include <algorithm>
 #include <set>
 
@@ -44,7 +45,8 @@ std::vector<const Expr*> rowColumns(const Expr& call, const Function* function) 
   return out;
 }
 
-// --- a single key after all: every column in it is bound by an equality ------------------------------------------------------
+// --- a single key after all: every column in it is bound by an equality
+// ------------------------------------------------------
 
 void conjuncts(const Expr& e, std::vector<const Expr*>& out) {
   if (e.kind == ExprKind::And)
@@ -75,7 +77,8 @@ const Expr* boundColumn(const Expr& condition, const Function* function) {
   if (condition.kind != ExprKind::Op || condition.name != "=" || condition.args.size() != 2) return nullptr;
   for (const std::size_t side : {0U, 1U}) {
     const Expr &column = condition.args[side], &other = condition.args[1 - side];
-    if (isRowColumn(column, function) && rowColumns(other, function).empty() && other.kind != ExprKind::SubSelect) return &column;
+    if (isRowColumn(column, function) && rowColumns(other, function).empty() && other.kind != ExprKind::SubSelect)
+      return &column;
   }
   return nullptr;
 }
@@ -85,7 +88,8 @@ bool isLiteral(const Expr& e) { return e.kind == ExprKind::Const && e.literal ==
 // Nothing is known about the relation, and `id = $1` may well pick one row. An equality with a text literal hardly does.
 bool maybeOneRow(const LockSite& site, const Catalogue& catalogue) {
   const Query& q = *site.level;
-  if (q.from.size() != 1 || q.from[0].kind != FromKind::Relation || catalogue.relation(q.from[0].schema, q.from[0].name)) return false;
+  if (q.from.size() != 1 || q.from[0].kind != FromKind::Relation || catalogue.relation(q.from[0].schema, q.from[0].name))
+    return false;
   for (const Expr* c : conditions(q))
     if (boundColumn(*c, site.function) && !isLiteral(c->args[0]) && !isLiteral(c->args[1])) return true;
   return false;
@@ -105,14 +109,16 @@ bool oneKey(const LockSite& site, const Catalogue& catalogue) {
   return bound || maybeOneRow(site, catalogue);
 }
 
-// --- one statement -----------------------------------------------------------------------------------------------------------
+// --- one statement
+// -----------------------------------------------------------------------------------------------------------
 
 // ORDER BY key can be appended as it stands: a plain query over the whole statement, and a key that is one column.
 void offerOrderBy(const LockSite& site, Finding& f) {
   if (site.statement->query.empty() || site.level != &site.statement->query[0] || site.statement->dynamic) return;
   const Query& q = *site.level;
-  const bool plain = q.kind == QueryKind::Select && q.order_by.empty() && q.limit.empty() && q.offset.empty() && q.locking.empty() &&
-                     q.group_by.empty() && q.distinct == DistinctKind::None && q.having.empty() && !q.with_ties;
+  const bool plain = q.kind == QueryKind::Select && q.order_by.empty() && q.limit.empty() && q.offset.empty() &&
+                     q.locking.empty() && q.group_by.empty() && q.distinct == DistinctKind::None && q.having.empty() &&
+                     !q.with_ties;
   const PlContext c = site.statement->context;
   if (!plain || (c != PlContext::None && c != PlContext::Sql && c != PlContext::Perform)) return;
   if (site.statement->kind != StatementKind::Query || site.call->args.empty() || site.routine) return;
@@ -122,7 +128,8 @@ void offerOrderBy(const LockSite& site, Finding& f) {
     const Expr* column = &a;
     while (column->kind == ExprKind::Cast && !column->args.empty()) column = &column->args[0];
     if (column->kind != ExprKind::Column || !isRowColumn(*column, site.function) || !key.empty()) return;
-    if (column->name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != std::string::npos) return;  // would need quotes
+    if (column->name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != std::string::npos)
+      return;  // would need quotes
     key = column->qualifier.empty() ? column->name : column->qualifier + "." + column->name;
   }
   if (key.empty()) return;
@@ -152,14 +159,15 @@ bool unorderedStatement(const LockSite& site, const Evaluation& e, const Catalog
 void reportStatement(const LockSite& site, Report& report) {
   Finding& f = report.at(
       site, site.call->range,
-      fmt::format("{} takes one lock per row, in whatever order the rows arrive. Two sessions whose rows overlap can take the same keys in "
-                  "opposite order and deadlock. Add ORDER BY {} to the query that delivers the rows: PostgreSQL sorts before it computes the "
-                  "select list, so the locks are taken in that order.",
+      fmt::format("{} takes one lock per row, in whatever order the rows arrive. Two sessions whose rows overlap can take "
+                  "the same keys in opposite order and deadlock. Add ORDER BY {} to the query that delivers the rows: "
+                  "PostgreSQL sorts before it computes the select list, so the locks are taken in that order.",
                   callText(site), keyText(site)));
   offerOrderBy(site, f);
 }
 
-// --- one site in a loop ------------------------------------------------------------------------------------------------------
+// --- one site in a loop
+// ------------------------------------------------------------------------------------------------------
 
 // Variables that the call's arguments come from, through a few assignments.
 std::set<std::string> feeding(const LockSite& site) {
@@ -205,7 +213,8 @@ bool givesBackInLoop(const LockSite& site, const Program& program) {
     return false;
   }
   return std::any_of(program.sites.begin(), program.sites.end(), [&](const LockSite& s) {
-    return s.function == site.function && s.lock && !s.lock->acquires() && s.statement && s.statement->loop_depth >= site.statement->loop_depth;
+    return s.function == site.function && s.lock && !s.lock->acquires() && s.statement &&
+           s.statement->loop_depth >= site.statement->loop_depth;
   });
 }
 
@@ -224,15 +233,16 @@ RowOrder loopOrder(const Statement& loop, const LockSite& site, const Catalogue&
 bool reportLoop(const LockSite& site, Report& report) {
   const Program& program = report.program();
   const Statement* loop = site.function && site.statement ? loopOf(site) : nullptr;
-  if (!loop || loopOrder(*loop, site, program.catalogue) != RowOrder::Unordered || givesBackInLoop(site, program)) return false;
+  if (!loop || loopOrder(*loop, site, program.catalogue) != RowOrder::Unordered || givesBackInLoop(site, program))
+    return false;
   const bool array = loop->context == PlContext::ForRange;
-  Finding& f = report.at(
-      site, site.call->range,
-      fmt::format("{} takes one lock in each round of a loop over {}, and all of them stay held. Two sessions whose keys overlap can take them in "
-                  "opposite order and deadlock. {}",
-                  callText(site), array ? "an array that nobody sorted" : "a query without ORDER BY",
-                  array ? "Sort first: FOREACH … IN ARRAY ARRAY(SELECT DISTINCT k FROM unnest(…) AS k ORDER BY k)."
-                        : "Add ORDER BY the key to the query of the loop."));
+  Finding& f =
+      report.at(site, site.call->range,
+                fmt::format("{} takes one lock in each round of a loop over {}, and all of them stay held. Two sessions "
+                            "whose keys overlap can take them in opposite order and deadlock. {}",
+                            callText(site), array ? "an array that nobody sorted" : "a query without ORDER BY",
+                            array ? "Sort first: FOREACH … IN ARRAY ARRAY(SELECT DISTINCT k FROM unnest(…) AS k ORDER BY k)."
+                                  : "Add ORDER BY the key to the query of the loop."));
   f.related.push_back(report.place(site.unit, loop->range, array ? "the loop's array" : "the loop's query has no ORDER BY"));
   return true;
 }
@@ -240,7 +250,9 @@ bool reportLoop(const LockSite& site, Report& report) {
 void check(const Program& program, Report& report) {
   const Expr* last = nullptr;
   for (const LockSite& site : program.sites) {
-    if (!site.live || site.host != SiteHost::Statement || site.call == last || !site.lock || !site.lock->blocks() || !site.statement) continue;
+    if (!site.live || site.host != SiteHost::Statement || site.call == last || !site.lock || !site.lock->blocks() ||
+        !site.statement)
+      continue;
     const bool statement = std::any_of(site.evaluations.begin(), site.evaluations.end(), [&](const CallEvaluation& c) {
       return unorderedStatement(site, c.evaluation, program.catalogue);
     });
@@ -258,13 +270,14 @@ const Rule kUnorderedLockSet{
         .severity = Severity::Warning,
         .summary = "several blocking locks are taken in no defined order",
         .explanation =
-            "A query without ORDER BY delivers its rows as the plan likes, and a statement that locks each row takes the locks in that order; "
-            "so does a loop over such a query or over an array that nobody sorted. Two sessions with overlapping sets can take the same keys in "
-            "opposite order: a deadlock, and PostgreSQL aborts one of them.",
+            "A query without ORDER BY delivers its rows as the plan likes, and a statement that locks each row takes the "
+            "locks in that order; so does a loop over such a query or over an array that nobody sorted. Two sessions with "
+            "overlapping sets can take the same keys in opposite order: a deadlock, and PostgreSQL aborts one of them.",
         .remedy = "ORDER BY the key in the query that delivers the rows; sort an array before the loop.",
         .clauses = {"several keys by blocking calls in one statement with no defined order | bad_join.sql",
                     "several keys of an array that nobody sorted | bad_unnest.sql",
-                    "by one site in a loop over a query | bad_loop.sql", "by one site in a loop over an array | bad_foreach.sql"},
+                    "by one site in a loop over a query | bad_loop.sql",
+                    "by one site in a loop over an array | bad_foreach.sql"},
     },
     check};
 

@@ -70,7 +70,8 @@ std::string callText(const LockSite& site) {
 }
 
 std::string_view heldUntil(const LockSite& site) {
-  return site.lock && site.lock->scope == LockScope::Transaction ? "until the transaction ends" : "until it is unlocked or the session ends";
+  return site.lock && site.lock->scope == LockScope::Transaction ? "until the transaction ends"
+                                                                 : "until it is unlocked or the session ends";
 }
 
 std::string_view clauseName(Cause cause) {
@@ -99,7 +100,8 @@ std::string_view clauseName(Cause cause) {
 void relateCall(Report& report, Finding& finding, const LockSite& site) {
   if (!site.call) return;
   RelatedPlace place = report.place(site.unit, site.call->range, fmt::format("the lock call: {}", callText(site)));
-  if (place.where.file != finding.where.file || place.where.begin != finding.where.begin) finding.related.push_back(std::move(place));
+  if (place.where.file != finding.where.file || place.where.begin != finding.where.begin)
+    finding.related.push_back(std::move(place));
 }
 
 }  // namespace pglocklint

@@ -1,11 +1,11 @@
 // # Why a function that locks is VOLATILE
 //
 // IMMUTABLE is a promise that a call may be replaced by its result. The planner keeps us to it: `SELECT app_lock(123)` is
-// folded while planning, so EXPLAIN alone takes the lock, and a cached plan takes it once and never again: a later EXECUTE returns true
-// and holds nothing (measured). STABLE lets the planner call it for an estimate, drop it when its column is not read, run it
-// before the sort; and a STABLE function reads with its caller's snapshot, which is older than the wait for the lock. PARALLEL SAFE lets
-// a parallel worker take the lock, and the worker's locks vanish when it ends, without an error (measured). PostgreSQL's own lock functions
-// are VOLATILE and PARALLEL RESTRICTED.
+// folded while planning, so EXPLAIN alone takes the lock, and a cached plan takes it once and never again: a later EXECUTE
+// returns true and holds nothing (measured). STABLE lets the planner call it for an estimate, drop it when its column is not
+// read, run it before the sort; and a STABLE function reads with its caller's snapshot, which is older than the wait for the
+// lock. PARALLEL SAFE lets a parallel worker take the lock, and the worker's locks vanish when it ends, without an error
+// (measured). PostgreSQL's own lock functions are VOLATILE and PARALLEL RESTRICTED.
 //
 // A wrapper of a wrapper counts. A function that only releases, or only reads pg_locks, is not meant.
 #include <algorithm>
@@ -35,8 +35,10 @@ Declaration declaredIn(const Program& program, const Routine& r, Volatility v) {
   Declaration found{r.unit, f.name_range.known() ? f.name_range : f.range, false};
   for (std::size_t u = 0; u < program.units.size(); ++u)
     for (const Ddl& d : program.units[u].ddl) {
-      const bool alters = d.kind == DdlKind::AlterFunction && d.name == f.name && (d.schema.empty() || d.schema == f.schema || f.schema.empty());
-      if (alters && std::find(d.options.begin(), d.options.end(), option) != d.options.end()) found = {static_cast<int>(u), d.range, false};
+      const bool alters = d.kind == DdlKind::AlterFunction && d.name == f.name &&
+                          (d.schema.empty() || d.schema == f.schema || f.schema.empty());
+      if (alters && std::find(d.options.begin(), d.options.end(), option) != d.options.end())
+        found = {static_cast<int>(u), d.range, false};
     }
   return found;
 }
@@ -44,7 +46,8 @@ Declaration declaredIn(const Program& program, const Routine& r, Volatility v) {
 void relateLock(Report& report, Finding& f, const Program& program, const Routine& r) {
   for (const LockSite& site : program.sites)
     if (site.function == r.function && site.lock && site.lock->acquires() && site.call) {
-      f.related.push_back(report.place(site.unit, site.call->range, fmt::format("the lock is taken here: {}", callText(site))));
+      f.related.push_back(
+          report.place(site.unit, site.call->range, fmt::format("the lock is taken here: {}", callText(site))));
       f.key_text = site.key.class_text;
       return;
     }
@@ -63,23 +66,25 @@ void checkVolatility(const Program& program, const Routine& r, Report& report) {
   const std::string name = functionName(r.function);
   const std::string_view effect =
       r.volatility == Volatility::Immutable
-          ? "PostgreSQL may call it once while planning, even under EXPLAIN, and put the result in the plan: later executions return it "
-            "without taking the lock"
-          : "PostgreSQL may call it while planning, leave it out where its column is not read, or run it before the sort; and its queries "
-            "read with the caller's snapshot, which is older than the wait for the lock";
+          ? "PostgreSQL may call it once while planning, even under EXPLAIN, and put the result in the plan: later "
+            "executions return it without taking the lock"
+          : "PostgreSQL may call it while planning, leave it out where its column is not read, or run it before the sort; "
+            "and its queries read with the caller's snapshot, which is older than the wait for the lock";
   Finding& f = start(report, program, r, at,
-                     fmt::format("{} takes an advisory lock but is declared {}: {}. Declare it VOLATILE.", name, word(r.volatility), effect));
+                     fmt::format("{} takes an advisory lock but is declared {}: {}. Declare it VOLATILE.", name,
+                                 word(r.volatility), effect));
   if (at.word) f.fixes.push_back({f.where.file, f.where.begin, f.where.end, "VOLATILE"});
 }
 
 void checkParallel(const Program& program, const Routine& r, Report& report) {
   const Function& fn = *r.function;
   const SourceRange& range = fn.parallel_range.known() ? fn.parallel_range : fn.name_range;
-  Finding& f = start(report, program, r, {r.unit, range, true},
-                     fmt::format("{} takes an advisory lock but is declared PARALLEL SAFE: a parallel worker may take the lock, and "
-                                 "loses it when the worker ends, without an error. Declare it PARALLEL RESTRICTED, as the built-in lock "
-                                 "functions are.",
-                                 functionName(&fn)));
+  Finding& f = start(
+      report, program, r, {r.unit, range, true},
+      fmt::format(
+          "{} takes an advisory lock but is declared PARALLEL SAFE: a parallel worker may take the lock, and loses it when "
+          "the worker ends, without an error. Declare it PARALLEL RESTRICTED, as the built-in lock functions are.",
+          functionName(&fn)));
   if (!fn.parallel_range.known()) return;
   const bool only_word = range.end - range.begin == std::string_view("SAFE").size();
   f.fixes.push_back({f.where.file, f.where.begin, f.where.end, only_word ? "RESTRICTED" : "PARALLEL RESTRICTED"});
@@ -102,13 +107,14 @@ const Rule kWrapperVolatility{
         .severity = Severity::Error,
         .summary = "a function that takes a lock is declared IMMUTABLE, STABLE or PARALLEL SAFE",
         .explanation =
-            "IMMUTABLE lets the planner replace a call by its result: EXPLAIN alone takes the lock, and a cached plan takes it once and never "
-            "again while every execution reports success. STABLE lets the planner drop the call, move it below the sort or run it for an "
-            "estimate, and makes the function read with a snapshot older than its own lock wait. PARALLEL SAFE lets a parallel worker take "
-            "the lock, which disappears with the worker.",
+            "IMMUTABLE lets the planner replace a call by its result: EXPLAIN alone takes the lock, and a cached plan takes "
+            "it once and never again while every execution reports success. STABLE lets the planner drop the call, move it "
+            "below the sort or run it for an estimate, and makes the function read with a snapshot older than its own lock "
+            "wait. PARALLEL SAFE lets a parallel worker take the lock, which disappears with the worker.",
         .remedy = "Declare the function VOLATILE (the default) and PARALLEL RESTRICTED or UNSAFE (the default).",
         .clauses = {"declared IMMUTABLE | bad_immutable.sql", "declared STABLE | bad_stable.sql",
-                    "declared PARALLEL SAFE | bad_parallel_safe.sql", "a function that locks through another | bad_transitive.sql"},
+                    "declared PARALLEL SAFE | bad_parallel_safe.sql",
+                    "a function that locks through another | bad_transitive.sql"},
     },
     check};
 

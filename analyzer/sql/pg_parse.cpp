@@ -1,0 +1,300 @@
+// One statement through libpg_query, with what it needs around it: a large stack, a limit on size, a lifetime for the tree, errors in
+// bytes, and three attempts (as written; with placeholders and integers rewritten; token by token).
+#include "sql/pg_parse.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+
+#include "model/lock_function.h"
+#include "sql/lower_tree.h"
+
+namespace pglocklint::sql {
+namespace {
+
+constexpr std::size_t kMaxTokens = 250'000;
+constexpr std::uint32_t kMaxChain = 60'000;       // links that nest: PostgreSQL's output function is quadratic in them
+constexpr std::int32_t kSmallStatement = 4'000;   // tokens that fit on any stack, however they nest
+constexpr std::size_t kLargeStack = 512u << 20;
+
+// libpg_query points the process's file descriptor 2 at a pipe while it parses, and back afterwards. Two threads that overlap can leave
+// it at a pipe that nobody reads, so the last one to finish an overlap puts the real one back.
+class StderrGuard {
+ public:
+  StderrGuard() {
+    const std::lock_guard lock(state().mutex);
+    if (state().real < 0) state().real = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+    state().overlapped |= state().running++ > 0;
+  }
+  ~StderrGuard() {
+    const std::lock_guard lock(state().mutex);
+    if (--state().running > 0 || !state().overlapped) return;
+    state().overlapped = false;
+    if (state().real >= 0) dup2(state().real, STDERR_FILENO);
+  }
+  StderrGuard(const StderrGuard&) = delete;
+  StderrGuard& operator=(const StderrGuard&) = delete;
+
+ private:
+  struct State {  // of the process, as the descriptor is
+    std::mutex mutex;
+    int real = -1, running = 0;
+    bool overlapped = false;
+  };
+  static State& state() {
+    static State s;
+    return s;
+  }
+};
+
+using Tree = std::unique_ptr<PgQuery__ParseResult, decltype([](PgQuery__ParseResult* r) {
+                               pg_query__parse_result__free_unpacked(r, nullptr);
+                             })>;
+
+struct Parsed {
+  Tree tree;
+  std::string error;
+  std::uint32_t error_offset = 0;
+};
+
+std::uint32_t byteOfCharacter(std::string_view text, int character) {  // from 1
+  std::uint32_t byte = 0;
+  for (; byte < text.size(); ++byte)
+    if ((static_cast<unsigned char>(text[byte]) & 0xC0) != 0x80 && --character <= 0) break;
+  return byte;
+}
+
+Parsed parse(const std::string& text) {
+  Parsed parsed;
+  PgQueryProtobufParseResult result = [&] {
+    const StderrGuard guard;
+    return pg_query_parse_protobuf(text.c_str());
+  }();
+  if (result.error) {
+    parsed.error = fmt::format("PostgreSQL {} grammar: {}", grammarVersion(), result.error->message);
+    parsed.error_offset = byteOfCharacter(text, result.error->cursorpos);
+  } else {
+    parsed.tree.reset(pg_query__parse_result__unpack(nullptr, result.parse_tree.len, reinterpret_cast<const std::uint8_t*>(result.parse_tree.data)));
+    if (!parsed.tree) parsed.error = "the parse tree could not be read";
+  }
+  pg_query_free_protobuf_parse_result(result);
+  return parsed;
+}
+
+// Word tokens that name a lock function and open a bracket.
+std::vector<Span> lockMentions(const TokenIndex& tokens) {
+  std::vector<Span> calls;
+  for (std::int32_t i = 0; i < tokens.size(); ++i) {
+    if (!tokens.isName(i) || !tokens.isText(i + 1, "(") || !findLockFunction(foldIdentifier(tokens.text(i)))) continue;
+    Span call{i, std::max(i + 1, tokens.match(i + 1))};
+    if (tokens.isText(i - 1, ".") && tokens.isName(i - 2)) {
+      if (foldIdentifier(tokens.text(i - 2)) != "pg_catalog") continue;
+      call.first = i - 2;
+    }
+    calls.push_back(call);
+  }
+  return calls;
+}
+
+bool callsLockFunction(const PgQuery__ParseResult& tree) {
+  bool found = false;
+  forEachMessage(tree.base, [&](const ProtobufCMessage& m) {
+    if (m.descriptor == &pg_query__func_call__descriptor) found |= isLockCall(reinterpret_cast<const PgQuery__FuncCall&>(m));
+    return !found;
+  });
+  return found;
+}
+
+// What PostgreSQL 15 calls a syntax error although a later version, or a driver, would take it.
+bool worthRewriting(std::string_view original, std::string_view rewritten) { return original != rewritten; }
+
+ParsedStatement lowered(const StatementText& text, const PgQuery__ParseResult& tree) {
+  ParsedStatement out;
+  Lowering lowering(text);
+  const Span whole = text.tokens.whole();
+  for (std::size_t i = 0; i < tree.n_stmts; ++i) {
+    Span region = whole;
+    if (tree.n_stmts > 1) {  // the caller's splitter left a semicolon inside
+      const auto begin = static_cast<std::uint32_t>(tree.stmts[i]->stmt_location);
+      const std::uint32_t end = tree.stmts[i]->stmt_len ? begin + static_cast<std::uint32_t>(tree.stmts[i]->stmt_len) : UINT32_MAX;
+      while (region.known() && text.tokens[region.first].begin < begin) ++region.first;
+      while (region.known() && text.tokens[region.last].end > end) --region.last;
+    }
+    lowering.statement(tree.stmts[i]->stmt, region, out);
+  }
+  out.has_locks = !lockMentions(text.tokens).empty() && callsLockFunction(tree);
+  numberCalls(out);
+  return out;
+}
+
+bool tooLarge(const TokenIndex& tokens, std::string& error) {
+  if (tokens.overLimit())
+    error = fmt::format("statement of more than {} tokens", kMaxTokens);
+  else if (tokens.size() > kSmallStatement && tokens.longestChain() > kMaxChain)
+    error = fmt::format("chain of more than {} operators", kMaxChain);
+  return !error.empty();
+}
+
+// The last attempt: the lock calls that the tokens show, each parsed alone.
+ParsedStatement degraded(const MappedText& text, const LineIndex& lines, const TokenIndex& tokens, std::string error, std::uint32_t offset) {
+  ParsedStatement out;
+  out.error = std::move(error), out.error_offset = offset;
+  const auto mentions = lockMentions(tokens);
+  if (mentions.empty()) return out;
+  out.has_locks = true;
+  Statement s;
+  s.kind = StatementKind::NotUnderstood;
+  const Span whole = tokens.whole();
+  const auto rangeOf = [&](Span span) {
+    return lines.range(text.toFile(tokens[span.first].begin), text.toFile(tokens[span.last].end - 1) + 1);
+  };
+  s.range = rangeOf(whole);
+  if (tokens.isName(whole.first)) s.head = std::string(tokens.text(whole.first));
+  std::ranges::transform(s.head, s.head.begin(), [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+  for (const Span mention : mentions) {
+    const Span span{mention.first, std::min(mention.last, whole.last)};
+    const std::uint32_t begin = tokens[span.first].begin, end = tokens[span.last].end;
+    std::string ignored;
+    auto query = end - begin < text.text().size() ? parseExpression(text.substr(begin, end - begin), lines, ignored) : std::nullopt;
+    if (query && query->targets.size() == 1 && query->targets[0].expr.is(ExprKind::Call)) {
+      s.exprs.push_back(std::move(query->targets[0].expr));
+    } else {
+      Expr& call = s.exprs.emplace_back();
+      call.kind = ExprKind::Call;
+      const bool qualified = tokens.isText(span.first + 1, ".");
+      call.name = foldIdentifier(tokens.text(qualified ? span.first + 2 : span.first));
+      if (qualified) call.qualifier = "pg_catalog";
+      call.range = rangeOf(span);
+      call.args.emplace_back().text = "not understood";
+    }
+    s.exprs.back().call_id = static_cast<std::int32_t>(s.exprs.size()) - 1;
+  }
+  out.events.emplace_back(std::move(s));
+  return out;
+}
+
+struct Attempt {
+  std::string text;                              // what the parser saw
+  std::vector<RewrittenPlaceholder> placeholders;
+  std::optional<TokenIndex> tokens;
+  Parsed parsed;
+};
+
+// As written, then rewritten. Returns the attempt that succeeded or the first one with its error.
+Attempt attempt(const std::string& text) {
+  Attempt first;
+  first.text = text;
+  first.tokens.emplace(text, kMaxTokens);
+  if (text.find('\0') != std::string::npos) {
+    first.parsed.error = "NUL byte in the statement";
+    first.parsed.error_offset = static_cast<std::uint32_t>(text.find('\0'));
+    return first;
+  }
+  if (tooLarge(*first.tokens, first.parsed.error)) return first;
+  first.parsed = parse(text);
+  if (first.parsed.tree) return first;
+  Attempt second;
+  second.text = rewritePlaceholders(text, true, second.placeholders);
+  if (second.text.size() != text.size() || !worthRewriting(text, second.text)) return first;
+  std::ranges::sort(second.placeholders, {}, &RewrittenPlaceholder::begin);
+  second.parsed = parse(second.text);
+  if (!second.parsed.tree) return first;
+  second.tokens.emplace(second.text, kMaxTokens);
+  return second;
+}
+
+bool onLargeStack() {
+  pthread_attr_t attributes;
+  void* address = nullptr;
+  std::size_t size = 0;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return false;
+  pthread_attr_getstack(&attributes, &address, &size);
+  pthread_attr_destroy(&attributes);
+  return size >= kLargeStack / 2;
+}
+
+// Runs f here, or on a large stack where the text may nest deeper than this thread's can bear.
+template <class F>
+void runSafely(std::string_view text, F f) {
+  if (text.size() < static_cast<std::size_t>(kSmallStatement) || onLargeStack())
+    f();
+  else
+    runOnLargeStack([](void* p) { (*static_cast<F*>(p))(); }, &f);
+}
+
+}  // namespace
+
+int grammarVersion() { return PG_VERSION_NUM / 10000; }
+
+ParsedStatement parseStatement(const MappedText& text, const LineIndex& lines) {
+  ParsedStatement out;
+  runSafely(text.text(), [&] {
+    const Attempt a = attempt(text.text());
+    if (!a.parsed.tree)
+      out = degraded(text, lines, *a.tokens, a.parsed.error, a.parsed.error_offset);
+    else
+      out = lowered({text, a.text, lines, *a.tokens, a.placeholders}, *a.parsed.tree);
+  });
+  return out;
+}
+
+std::optional<Query> parseExpression(const MappedText& text, const LineIndex& lines, std::string& error) {
+  std::optional<Query> query;
+  runSafely(text.text(), [&] {
+    // The keyword in front maps to the expression's own start; no place of a node lies in it but that of the whole.
+    constexpr std::string_view kSelect = "SELECT ";
+    MappedText whole;
+    whole.append(kSelect, text.toFile(0));
+    std::string expression = text.text();
+    for (std::uint32_t i = 0; i < expression.size(); ++i)
+      if (i == 0 || text.toFile(i) != text.toFile(i - 1) + 1) whole.addSegment(static_cast<std::uint32_t>(kSelect.size()) + i, text.toFile(i));
+    whole.mutableText() += expression;
+    const Attempt a = attempt(whole.text());
+    if (!a.parsed.tree) {
+      error = a.parsed.error;
+      return;
+    }
+    const auto& tree = *a.parsed.tree;
+    if (tree.n_stmts != 1 || tree.stmts[0]->stmt->node_case != PG_QUERY__NODE__NODE_SELECT_STMT) {
+      error = fmt::format("PostgreSQL {} grammar: not an expression", grammarVersion());
+      return;
+    }
+    ParsedStatement parsed = lowered({whole, a.text, lines, *a.tokens, a.placeholders}, tree);
+    if (parsed.events.size() == 1 && !parsed.events[0].statement.empty() && !parsed.events[0].statement[0].query.empty()) {
+      query = std::move(parsed.events[0].statement[0].query[0]);
+      if (!text.text().empty())
+        query->range = lines.range(text.toFile(0), text.toFile(static_cast<std::uint32_t>(text.text().size()) - 1) + 1);
+    } else {
+      error = "not an expression";
+    }
+  });
+  return query;
+}
+
+void runOnLargeStack(void (*f)(void*), void* argument) {
+  struct Job {
+    void (*f)(void*);
+    void* argument;
+  } job{f, argument};
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kLargeStack);
+  pthread_t thread;
+  const auto body = [](void* p) -> void* {
+    const Job& j = *static_cast<Job*>(p);
+    j.f(j.argument);
+    return nullptr;
+  };
+  if (pthread_create(&thread, &attributes, body, &job) == 0)
+    pthread_join(thread, nullptr);
+  else
+    f(argument);  // no memory for a stack: an ordinary statement still fits on this one
+  pthread_attr_destroy(&attributes);
+}
+
+}  // namespace pglocklint::sql

@@ -1,0 +1,277 @@
+// Parameters of SQL and PL/pgSQL functions, PL/pgSQL variables, and placeholders.
+//
+// A variable that one expression is assigned to in the whole function (its initial value, one assignment, one SELECT … INTO)
+// stands for that expression; with more writes it is a Variable. A record that one query fills gives that query's columns.
+#include "program/values.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "program/types.h"
+#include "program/values_fold.h"
+#include "program/walk.h"
+
+namespace pglocklint {
+namespace {
+
+bool isPlpgsql(const Function& f) { return f.language == "plpgsql" || f.kind == FunctionKind::DoBlock; }
+bool isRoutine(const Function& f) { return f.kind == FunctionKind::Routine || f.kind == FunctionKind::Procedure; }
+
+bool isInput(const Parameter& p) { return p.mode == ParameterMode::In || p.mode == ParameterMode::InOut || p.mode == ParameterMode::Variadic; }
+
+// "r.id", "outer_block.v", "a[1]": each name in it that may be the variable written.
+std::vector<std::string> writtenNames(const std::string& target) {
+  const std::string base = target.substr(0, target.find('['));
+  std::vector<std::string> names{base.substr(0, base.find('.'))};
+  if (const auto dot = base.find('.'); dot != std::string::npos) {
+    const auto next = base.find('.', dot + 1);
+    names.push_back(base.substr(dot + 1, next == std::string::npos ? next : next - dot - 1));
+  }
+  return names;
+}
+
+// The declaration of `name` that is visible at `place`: the innermost block's.
+const Variable* declarationOf(const Function& f, std::string_view name, const SourceRange& place) {
+  const Variable* best = nullptr;
+  for (const Variable& v : f.variables) {
+    if (v.name != name) continue;
+    if (v.visible.known() && place.known() && !v.visible.contains(place)) continue;
+    const auto extent = [](const Variable& x) { return x.visible.known() ? x.visible.end - x.visible.begin : ~0u; };
+    if (best == nullptr || extent(v) <= extent(*best)) best = &v;
+  }
+  return best;
+}
+
+const Query* queryOf(const Statement& s) { return s.query.empty() ? nullptr : &s.query[0]; }
+
+// Does the statement give a row for certain, so that INTO is never left NULL for want of one?
+bool givesRow(const Statement& s) {
+  if (s.into_strict || s.context == PlContext::ForQuery) return true;
+  const Query* q = queryOf(s);
+  if (q == nullptr) return true;
+  if (q->kind == QueryKind::Insert && q->conflict != ConflictAction::Nothing) return !q->source.empty() && q->source[0].kind == QueryKind::Values;
+  if (q->kind != QueryKind::Select) return false;
+  if (q->from.empty() && q->where.empty() && q->having.empty() && q->limit.empty() && q->offset.empty()) return true;
+  // An aggregate without GROUP BY gives one row always; whether it is NULL the aggregate itself says.
+  if (!q->group_by.empty() || !q->having.empty() || q->targets.empty()) return false;
+  const auto aggregate = [](const auto& self, const Expr& e) -> bool {
+    if (e.is(ExprKind::Call) && !e.call_window)
+      if (const Builtin* b = findBuiltin(e.name); b != nullptr && b->kind == BuiltinKind::Aggregate) return true;
+    return std::ranges::any_of(e.args, [&](const Expr& a) { return self(self, a); });
+  };
+  return aggregate(aggregate, q->targets[0].expr);
+}
+
+}  // namespace
+
+std::string Resolver::typeName(const std::string& written, const ValueScope& scope) {
+  if (!written.ends_with("%type")) return written;
+  const std::string path = written.substr(0, written.size() - 5);
+  const auto dot = path.rfind('.');
+  if (dot == std::string::npos) {  // of another variable
+    if (scope.function != nullptr)
+      if (const Variable* v = declarationOf(*scope.function, path, {}); v != nullptr && !v->type.ends_with("%type")) return v->type;
+    return "";
+  }
+  const std::string column = path.substr(dot + 1), table = path.substr(0, dot);
+  const auto schema = table.find('.');
+  const Relation* r = scope.catalogue == nullptr ? nullptr
+                      : schema == std::string::npos ? scope.catalogue->relation("", table)
+                                                    : scope.catalogue->relation(table.substr(0, schema), table.substr(schema + 1));
+  const Column* c = r == nullptr ? nullptr : r->column(column);
+  return c == nullptr ? "" : c->type;
+}
+
+const std::vector<const Statement*>& Resolver::writesOf(const Function& function, const std::string& name) {
+  auto [at, fresh] = writes_.try_emplace(&function);
+  if (fresh)
+    forEachStatement(function, [&](const Statement& s) {
+      if (s.context == PlContext::Default) return;  // the variable's own `initial` says it
+      for (const std::string& target : s.into)
+        for (const std::string& n : writtenNames(target)) at->second.by_name[n].push_back(&s);
+      // CALL p(v) may write to v: a parameter of the procedure can be INOUT.
+      if (s.kind != StatementKind::Call || s.exprs.empty()) return;
+      for (const Expr& a : s.exprs[0].args)
+        if (a.is(ExprKind::Column)) at->second.by_name[a.qualifier.empty() ? a.name : a.qualifier].push_back(&s);
+    });
+  static const std::vector<const Statement*> kNone;
+  const auto found = at->second.by_name.find(name);
+  return found == at->second.by_name.end() ? kNone : found->second;
+}
+
+// Does the function ask whether the variable is NULL (IS NULL, COALESCE), or whether a row was found? Then what follows is not our
+// business: evidence of NULL would only repeat what the author has handled.
+bool Resolver::nullChecked(const Function& function, const std::string& name) {
+  bool checked = false;
+  const auto names = [&](const Expr& e) { return e.is(ExprKind::Column) && (e.name == name || e.qualifier == name); };
+  forEachStatement(function, [&](const Statement& s) {
+    if (checked) return;
+    forEachExpr(s, [&](const Expr& e, const QueryLevels&) {
+      if (e.is(ExprKind::NullTest) || e.is(ExprKind::Coalesce) || e.is(ExprKind::Distinct))
+        checked |= std::ranges::any_of(e.args, names);
+      checked |= e.is(ExprKind::Column) && e.name == "found" && s.context == PlContext::Condition;
+    });
+  });
+  return checked;
+}
+
+Value Resolver::parameter(std::size_t input, const Parameter& p, const Expr& e, const ValueScope& scope) {
+  const Function& f = *scope.function;
+  const std::string type = canonicalType(typeName(p.type, scope));
+  const bool written = isPlpgsql(f) && !p.name.empty() && !writesOf(f, p.name).empty();
+  Value v = placed(Value{}, e.range, scope.unit);
+  v.kind = written ? ValueKind::Variable : ValueKind::Parameter;
+  v.name = p.name.empty() ? fmt::format("${}", input + 1) : p.name;
+  v.type = familyOf(type) == TypeFamily::NotKnown && type.starts_with("any") ? "" : type;
+  if (written) return v;
+  if (scope.arguments != nullptr && input < scope.arguments->size()) {
+    Value argument = convert((*scope.arguments)[input], familyOf(type) == TypeFamily::NotKnown ? "" : type, true, e.range, scope.unit);
+    argument.from_argument |= inlined_ == 0;
+    if (argument.may_be_null && (f.strict || nullChecked(f, p.name))) argument.may_be_null = false, argument.null_evidence.clear();
+    return argument;
+  }
+  if (!p.default_value.empty() && p.default_value[0].isNull() && !f.strict && !nullChecked(f, p.name)) {
+    v.may_be_null = true;
+    v.null_evidence = fmt::format("parameter {} is NULL when the caller leaves it out (DEFAULT NULL)", v.name);
+  }
+  return v;
+}
+
+// $1 in a function's body, in EXECUTE … USING, in a prepared statement; a driver's or psql's placeholder.
+Value Resolver::placeholder(const Expr& e, const ValueScope& scope) {
+  const bool number = !e.text.empty() && std::ranges::all_of(e.text, [](char c) { return c >= '0' && c <= '9'; }) && e.text.size() < 6;
+  Value v = placed(Value{}, e.range, scope.unit);
+  v.kind = ValueKind::Parameter, v.name = number ? "$" + e.text : e.text;
+  if (!number) return v;  // text is put in its place before PostgreSQL sees it, or its driver decides: no type
+  v.type = "unknown";
+  const std::size_t n = static_cast<std::size_t>(std::stoi(e.text));
+  if (n == 0) return v;
+  if (scope.statement != nullptr && scope.statement->dynamic) {
+    if (n > scope.statement->using_args.size()) return v;
+    ValueScope outside = scope;
+    outside.levels.clear(), outside.statement = nullptr;
+    return resolve(scope.statement->using_args[n - 1], outside);
+  }
+  if (scope.function == nullptr || !isRoutine(*scope.function)) return v;
+  std::size_t input = 0;
+  for (const Parameter& p : scope.function->parameters)
+    if (isInput(p) && ++input == n) return parameter(input - 1, p, e, scope);
+  return v;
+}
+
+std::optional<Value> Resolver::variableOrParameter(const Expr& e, const ValueScope& scope) {
+  if (scope.function == nullptr) return std::nullopt;
+  const Function& f = *scope.function;
+  // Text of EXECUTE sees neither variables nor parameters.
+  if (scope.statement != nullptr && scope.statement->dynamic) return std::nullopt;
+  const bool own = !e.qualifier.empty() && e.qualifier == f.name;
+  if (isPlpgsql(f)) {
+    if (!e.qualifier.empty() && !own) {
+      if (auto v = variable(e.qualifier, e.name, e, scope)) return v;
+      if (e.qualifier == "new" || e.qualifier == "old") return std::nullopt;
+    }
+    if (auto v = variable(e.name, "", e, scope)) {
+      // block_label.variable; a label we cannot see looks like a relation, so the name alone must be a variable's.
+      if (e.qualifier.empty() || own || declarationOf(f, e.name, e.range) != nullptr) return v;
+    }
+  }
+  if (!isRoutine(f) && f.parameters.empty()) return std::nullopt;
+  std::size_t input = 0;
+  for (const Parameter& p : f.parameters) {
+    const std::size_t at = isInput(p) ? input++ : input;
+    if (p.name.empty()) continue;
+    if (p.name == e.name && (e.qualifier.empty() || own)) {
+      if (isInput(p)) return parameter(at, p, e, scope);
+      Variable out;
+      out.name = p.name, out.type = p.type, out.range = p.range;
+      return plainVariable(out, &p, e, scope);
+    }
+    if (p.name == e.qualifier) {  // a field of a composite parameter
+      Value v = placed(Value{}, e.range, scope.unit);
+      v.kind = ValueKind::Parameter, v.name = p.name + "." + e.name;
+      v.type = canonicalType(typeName(p.type + "." + e.name + "%type", scope));
+      return v;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Value> Resolver::variable(const std::string& name, const std::string& field, const Expr& e, const ValueScope& scope) {
+  const Variable* v = declarationOf(*scope.function, name, e.range);
+  if (v == nullptr) return std::nullopt;
+  return field.empty() ? plainVariable(*v, v, e, scope) : recordField(*v, field, e, scope);
+}
+
+// What the one writing statement gives to variable `name`.
+std::optional<Value> Resolver::writtenValue(const Statement& s, const std::string& name, const ValueScope& scope) {
+  const auto at = std::ranges::find(s.into, name);
+  if (at == s.into.end()) return std::nullopt;
+  const bool query = s.context == PlContext::SelectInto || s.context == PlContext::Sql || s.context == PlContext::ForQuery;
+  if (s.context != PlContext::Assign && !query) return std::nullopt;
+  std::optional<Value> value = targetOf(s, static_cast<std::size_t>(at - s.into.begin()), "", scope);
+  if (value && query && !givesRow(s) && !value->may_be_null) {
+    value->may_be_null = true;
+    value->null_evidence = fmt::format("INTO leaves {} NULL when no row is found", name);
+  }
+  return value;
+}
+
+// `identity`: the declaration, so that v := v + 1 is not followed into itself.
+Value Resolver::plainVariable(const Variable& v, const void* identity, const Expr& e, const ValueScope& scope) {
+  const Function& f = *scope.function;
+  const std::string type = canonicalType(typeName(v.type, scope));
+  Value unknown = placed(Value{}, e.range, scope.unit);
+  unknown.kind = ValueKind::Variable, unknown.name = v.name, unknown.type = familyOf(type) == TypeFamily::NotKnown ? "" : type;
+  if (std::ranges::find(active_, identity) != active_.end() || active_.size() > 60) return unknown;
+  const auto& writes = writesOf(f, v.name);
+  const bool initial = !v.initial.empty() && !v.initial[0].isNull();
+  std::optional<Value> value;
+  active_.push_back(identity);
+  ValueScope outside = scope;
+  outside.levels.clear(), outside.statement = nullptr;
+  if (writes.empty() && initial) value = resolve(v.initial[0], outside);
+  if (writes.size() == 1 && !initial && writes[0]->into.size() > 0) value = writtenValue(*writes[0], v.name, outside);
+  active_.pop_back();
+  if (!value || value->kind == ValueKind::Unknown) return isError(value.value_or(unknown)) ? *value : unknown;
+  if (value->may_be_null && nullChecked(f, v.name)) value->may_be_null = false, value->null_evidence.clear();
+  Value result = convert(std::move(*value), unknown.type, true, e.range, scope.unit);
+  result.constant_name = v.name;
+  return result;
+}
+
+Value Resolver::recordField(const Variable& v, const std::string& field, const Expr& e, const ValueScope& scope) {
+  const Function& f = *scope.function;
+  Value unknown = placed(Value{}, e.range, scope.unit);
+  unknown.kind = ValueKind::Variable, unknown.name = v.name + "." + field;
+  const auto rowtype = v.type.find("%rowtype");
+  const std::string relation = v.type.substr(0, rowtype);
+  if (relation != "record") unknown.type = canonicalType(typeName(relation + "." + field + "%type", scope));
+  if (std::ranges::find(active_, static_cast<const void*>(&v)) != active_.end() || active_.size() > 60) return unknown;
+  const auto& writes = writesOf(f, v.name);
+  if (writes.size() != 1 || writes[0]->into.size() != 1 || writes[0]->into[0] != v.name) return unknown;
+  const Statement& s = *writes[0];
+  if (s.context != PlContext::SelectInto && s.context != PlContext::Sql && s.context != PlContext::ForQuery) return unknown;
+  active_.push_back(&v);
+  ValueScope outside = scope;
+  outside.levels.clear(), outside.statement = nullptr;
+  std::optional<Value> value = targetOf(s, 0, field, outside);
+  active_.pop_back();
+  if (!value || value->kind == ValueKind::Unknown) {
+    // SELECT * over a relation that we do not know: at least the relation is named.
+    const Query* q = queryOf(s);
+    if (unknown.type.empty() && q != nullptr && q->from.size() == 1 && q->from[0].kind == FromKind::Relation) {
+      unknown.kind = ValueKind::Column, unknown.name = field, unknown.relation = q->from[0].name;
+    }
+    return unknown;
+  }
+  if (!givesRow(s) && !value->may_be_null) {
+    value->may_be_null = true;
+    value->null_evidence = fmt::format("INTO leaves {} NULL when no row is found", v.name);
+  }
+  if (value->may_be_null && nullChecked(f, v.name)) value->may_be_null = false, value->null_evidence.clear();
+  if (value->kind == ValueKind::Column) value->range = e.range;
+  return *value;
+}
+
+}  // namespace pglocklint

@@ -13,6 +13,15 @@ std::span<const Rule> allRules() {
       kMassLock,                // AL105
       kWrapperVolatility,       // AL106
       kLockInSchemaObject,      // AL107
+      kMixedKeyForms,           // AL201
+      kHashtextKey,             // AL202
+      kUnstableKey,             // AL203
+      kKeyCollision,            // AL204
+      kMagicKey,                // AL205
+      kKeyOverflow,             // AL206
+      kNullKey,                 // AL207
+      kAmbiguousCompositeKey,   // AL209
+      kNoMatchingOverload,      // AL210
       kTryResultIgnored,        // AL309
       kPgLocksDecode,           // AL504
       kStatementNotUnderstood,  // AL901

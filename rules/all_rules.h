@@ -13,6 +13,15 @@ extern const Rule kMassLock;                 // AL105
 extern const Rule kWrapperVolatility;        // AL106
 extern const Rule kLockInSchemaObject;       // AL107
 // AL2xx: keys
+extern const Rule kMixedKeyForms;             // AL201
+extern const Rule kHashtextKey;               // AL202
+extern const Rule kUnstableKey;               // AL203
+extern const Rule kKeyCollision;              // AL204
+extern const Rule kMagicKey;                  // AL205
+extern const Rule kKeyOverflow;               // AL206
+extern const Rule kNullKey;                   // AL207
+extern const Rule kAmbiguousCompositeKey;     // AL209
+extern const Rule kNoMatchingOverload;        // AL210
 // AL3xx: how long a lock is held, and what becomes of it
 extern const Rule kTryResultIgnored;         // AL309
 // AL5xx: reading pg_locks

@@ -58,7 +58,9 @@ class TextReader {
 
  private:
   void text(MappedText piece) { pieces_.push_back({.hole = false, .text = std::move(piece)}); }
-  void hole(HoleKind kind, TokenSpan argument) { pieces_.push_back({.hole = true, .text = {}, .kind = kind, .argument = argument}); }
+  void hole(HoleKind kind, TokenSpan argument) {
+    pieces_.push_back({.hole = true, .text = {}, .kind = kind, .argument = argument});
+  }
 
   TokenSpan withoutBrackets(TokenSpan span) const {
     while (t_.punctuation(span.first, '(') && t_.closing(span.first) + 1 == span.last) ++span.first, --span.last;
@@ -409,15 +411,18 @@ class DynamicParser {
       : text_(text), using_(using_args), like_(like), lines_(lines) {}
 
   DynamicResult parse() {
-    for (const Expr& argument : using_)
-      if (callsLock(argument)) result_.events.push_back(argumentStatement(argument, like_));
-    for (const DynamicHole& hole : text_.holes)
-      if (!hole.argument.empty() && callsLock(hole.argument[0])) result_.events.push_back(argumentStatement(hole.argument[0], like_));
+    addArguments(using_);
+    for (const DynamicHole& hole : text_.holes) addArguments(hole.argument);
     for (const MappedText& statement : splitStatements(text_.text)) parseOne(statement);
     return std::move(result_);
   }
 
  private:
+  void addArguments(const std::vector<Expr>& arguments) {
+    for (const Expr& argument : arguments)
+      if (callsLock(argument)) result_.events.push_back(argumentStatement(argument, like_));
+  }
+
   void parseOne(const MappedText& text) {
     const bool has_holes = findMarker(text.text(), 0, text_.holes.size()).found();
     ParsedStatement parsed = parseStatement(text, lines_);
@@ -460,7 +465,8 @@ class DynamicParser {
     statement.context = like_.context;
     statement.into = like_.into, statement.into_strict = like_.into_strict;
     if (!like_.name.empty()) statement.name = like_.name;
-    if (like_.context == PlContext::OpenCursor && statement.kind == StatementKind::Query) statement.kind = StatementKind::DeclareCursor;
+    const bool opened = like_.context == PlContext::OpenCursor && statement.kind == StatementKind::Query;
+    if (opened) statement.kind = StatementKind::DeclareCursor;
     const bool reads = !statement.query.empty() && statement.kind == StatementKind::Query &&
                        (statement.query[0].kind == QueryKind::Select || statement.query[0].kind == QueryKind::Values ||
                         statement.query[0].kind == QueryKind::SetOperation);

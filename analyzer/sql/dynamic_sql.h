@@ -1,9 +1,9 @@
 // Dynamic SQL: what EXECUTE runs, as far as the text can be read off the program.
 //
-// The text of an EXECUTE is an expression: literals, ||, format(), quote_literal() and the like, variables. We rebuild the SQL from
-// the pieces that are written down; a part that is not known is a hole with its argument. The rebuilt text is parsed like
-// any other, and each hole of a value is then replaced by the argument's own expression, so that a lock key in dynamic SQL has the same
-// symbolic value as one written out.
+// The text of an EXECUTE is an expression: literals, ||, format(), quote_literal() and the like, variables. We rebuild the SQL
+// from the pieces that are written down; a part that is not known is a hole with its argument. The rebuilt text is parsed
+// like any other, and each hole of a value is then replaced by the argument's own expression, so that a lock key in dynamic
+// SQL has the same symbolic value as one written out.
 #pragma once
 #include <functional>
 #include <optional>
@@ -44,8 +44,8 @@ struct DynamicResult {
   std::vector<NotUnderstood> problems;
 };
 
-// The statements of a known text as events. Each Statement copies context, into, name, … from `like`; its range is that of `like`.
-// `using_args` replace $1, $2, ….
+// The statements of a known text as events. Each Statement has context, range, into, name, … of `like`; the ranges of its query
+// are those of the pieces. `using_args` replace $1, $2, ….
 DynamicResult parseDynamicText(const DynamicText& text, const std::vector<Expr>& using_args, const Statement& like,
                                const LineIndex& lines);
 

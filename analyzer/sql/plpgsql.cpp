@@ -1,7 +1,7 @@
 // The block structure of PL/pgSQL: which statement follows which.
 //
-// A body that is not quite right is still read as far as it makes sense: a statement that fails costs itself, an END that does not fit
-// closes the innermost construct, and only nesting beyond any sense ends the reading.
+// A body that is not quite right is still read as far as it makes sense: a statement that fails costs itself, an END that does
+// not fit closes the innermost construct, and only nesting beyond any sense ends the reading.
 #include "sql/plpgsql.h"
 
 #include <fmt/format.h>
@@ -32,7 +32,8 @@ class PlpgsqlParser::Nesting {
     ++parser_.depth_;
     if (open_) ++*open_;
     if (parser_.depth_ > kMaxNesting)
-      parser_.abandon(parser_.tokens_.range({parser_.pos_, parser_.pos_ + 1}), "nested more than 1000 deep: the rest of the body is not read");
+      parser_.abandon(parser_.tokens_.range({parser_.pos_, parser_.pos_ + 1}),
+                      "nested more than 1000 deep: the rest of the body is not read");
   }
   ~Nesting() {
     --parser_.depth_;
@@ -425,7 +426,8 @@ void PlpgsqlParser::forStatement(const std::string& label) {
 void PlpgsqlParser::foreachStatement(const std::string& label) {
   const std::size_t loop = loopWord();
   const std::size_t in = loop == 0 ? 0 : tokens_.findWord(pos_ + 1, loop, "in");
-  if (loop == 0 || !tokens_.word(in, "in") || !tokens_.word(in + 1, "array")) return skipStatement("FOREACH without IN ARRAY … LOOP");
+  if (loop == 0 || !tokens_.word(in, "in") || !tokens_.word(in + 1, "array"))
+    return skipStatement("FOREACH without IN ARRAY … LOOP");
   const Nesting nesting(*this, &open_loops_);
   if (abandoned_) return;
   Statement statement = like({in + 2, loop}, PlContext::ForRange, "FOREACH");

@@ -61,7 +61,8 @@ std::string PlpgsqlParser::declaredType(TokenSpan span) const {
   for (std::size_t i = span.first; i + 1 < span.last; ++i) {
     if (!tokens_.oper(i, "%")) continue;
     std::string type;
-    for (std::size_t k = span.first; k < span.last; ++k) type += tokens_.name(k) ? tokens_.folded(k) : std::string(tokens_.text(k));
+    for (std::size_t k = span.first; k < span.last; ++k)
+      type += tokens_.name(k) ? tokens_.folded(k) : std::string(tokens_.text(k));
     return type;
   }
   return canonicalType(tokens_.slice(span).text());
@@ -92,7 +93,8 @@ void PlpgsqlParser::declareAlias(Variable variable, std::size_t i) {
 
 void PlpgsqlParser::cursorDeclaration(Variable variable, std::size_t i, std::size_t last) {
   variable.type = "refcursor";
-  const std::size_t query = tokens_.find(i, last, [&](std::size_t k) { return tokens_.word(k, "for") || tokens_.word(k, "is"); }) + 1;
+  const auto begins_query = [&](std::size_t k) { return tokens_.word(k, "for") || tokens_.word(k, "is"); };
+  const std::size_t query = tokens_.find(i, last, begins_query) + 1;
   if (tokens_.punctuation(i, '(')) {
     for (const TokenSpan& argument : tokens_.splitAtCommas({i + 1, tokens_.closing(i)})) {
       if (!tokens_.name(argument.first) || argument.last > last) continue;
@@ -126,10 +128,10 @@ void PlpgsqlParser::declareLoopVariable(std::string name, std::string type, Toke
   function_.variables.push_back(std::move(variable));
 }
 
-// The innermost (last declared) variable of that name.
+// The innermost variable of that name whose block is still open.
 const Variable* PlpgsqlParser::findVariable(std::string_view name) const {
   for (std::size_t i = function_.variables.size(); i-- > 0;)
-    if (function_.variables[i].name == name) return &function_.variables[i];
+    if (function_.variables[i].name == name && !function_.variables[i].visible.known()) return &function_.variables[i];
   return nullptr;
 }
 

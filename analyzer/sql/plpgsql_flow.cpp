@@ -1,5 +1,6 @@
 #include "sql/plpgsql_flow.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace pglocklint::sql {
@@ -68,8 +69,10 @@ void renumber(Function& f, const std::vector<bool>& gone) {
     number[i] = static_cast<std::int32_t>(kept.size());
     kept.push_back(std::move(f.blocks[i]));
   }
-  for (Block& block : kept)
+  for (Block& block : kept) {
     for (Edge& edge : block.successors) edge.target = number[index(edge.target)];
+    std::ranges::stable_sort(block.successors, {}, &Edge::kind);  // True before False, whichever place was reached first
+  }
   for (ExceptionScope& scope : f.exception_scopes)
     for (ExceptionHandler& handler : scope.handlers) handler.block = number[index(handler.block)];
   f.blocks = std::move(kept);

@@ -1,6 +1,6 @@
 // The recursive-descent parser behind parsePlpgsql (manual, chapter "PL/pgSQL"). It knows the block structure; SQL
-// and expressions are cut out as text and go to the SQL parser. Like PostgreSQL's own scanner it finds the end of an expression by the
-// next keyword (THEN, LOOP, …) or semicolon outside of brackets.
+// and expressions are cut out as text and go to the SQL parser. Like PostgreSQL's own scanner it finds the end of an
+// expression by the next keyword (THEN, LOOP, …) or semicolon outside of brackets.
 #pragma once
 #include <map>
 #include <string>

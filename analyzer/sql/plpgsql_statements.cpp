@@ -34,7 +34,8 @@ std::string headOf(const BodyTokens& t, TokenSpan span) {
 
 // "sqlstate 22012", or the condition's name.
 std::string conditionText(std::string code) {
-  const bool state = code.size() == 5 && std::ranges::all_of(code, [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z'); });
+  const auto in_code = [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z'); };
+  const bool state = code.size() == 5 && std::ranges::all_of(code, in_code);
   if (state) return "sqlstate " + code;
   std::ranges::transform(code, code.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   return code;
@@ -123,7 +124,7 @@ std::vector<std::string> PlpgsqlParser::targetList(std::size_t& i, std::size_t l
 // The := or = of an assignment that begins at i; 0 if none does.
 std::size_t PlpgsqlParser::assignmentOperator(std::size_t i) const {
   if (!tokens_.name(i) && tokens_.kind(i) != TokenKind::Param) return 0;
-  if (tokens_.kind(i) == TokenKind::Word && std::ranges::any_of(kReserved, [&](std::string_view w) { return tokens_.word(i, w); })) return 0;
+  if (std::ranges::any_of(kReserved, [&](std::string_view w) { return tokens_.word(i, w); })) return 0;
   for (++i; i < tokens_.count();) {
     if (tokens_.punctuation(i, '.') && tokens_.name(i + 1))
       i += 2;
@@ -209,7 +210,8 @@ EventPlace PlpgsqlParser::addSql(const MappedText& text, const Statement& like, 
       statement.into = like.into, statement.into_strict = like.into_strict;
       if (!like.head.empty()) statement.head = like.head;
       if (!like.name.empty()) statement.name = like.name;
-      if (like.context == PlContext::OpenCursor && statement.kind == StatementKind::Query) statement.kind = StatementKind::DeclareCursor;
+      const bool opened = like.context == PlContext::OpenCursor && statement.kind == StatementKind::Query;
+      if (opened) statement.kind = StatementKind::DeclareCursor;
     }
     place = flow_.add(std::move(event));
   }
@@ -221,14 +223,16 @@ EventPlace PlpgsqlParser::addSql(const MappedText& text, const Statement& like, 
   return flow_.add(std::move(statement));
 }
 
-// Any other SQL statement; INTO may stand nearly anywhere in it and is taken out before PostgreSQL's parser sees the text, as PL/pgSQL
-// itself does.
+// Any other SQL statement; INTO may stand nearly anywhere in it and is taken out before PostgreSQL's parser sees the text, as
+// PL/pgSQL itself does.
 void PlpgsqlParser::sqlStatement(TokenSpan span) {
   IntoClause into;
-  const bool may_have_into = !tokens_.word(span.first, "import") && !tokens_.word(span.first, "create") && !tokens_.word(span.first, "copy");
-  for (std::size_t i = span.first + 1; may_have_into && i < span.last && !into.found; ++i)
-    if (tokens_.word(i, "into") && !tokens_.word(i - 1, "insert") && !tokens_.word(i - 1, "merge") && !tokens_.punctuation(i - 1, '.'))
-      into = readInto(i, span.last);
+  const auto begins = [&](std::string_view keyword) { return tokens_.word(span.first, keyword); };
+  const bool may_have_into = !begins("import") && !begins("create") && !begins("copy");
+  for (std::size_t i = span.first + 1; may_have_into && i < span.last && !into.found; ++i) {
+    const bool of_sql = tokens_.word(i - 1, "insert") || tokens_.word(i - 1, "merge") || tokens_.punctuation(i - 1, '.');
+    if (tokens_.word(i, "into") && !of_sql) into = readInto(i, span.last);
+  }
   MappedText text = tokens_.slice(span);
   Statement statement = like(span, into.found ? PlContext::SelectInto : PlContext::Sql);
   if (into.found) {

@@ -138,8 +138,8 @@ void appendMapped(MappedText& to, const MappedText& piece) {
 
 std::size_t endOfSqlStatement(const BodyTokens& t, std::size_t first) {
   const bool create = t.word(first, "create");
-  // CREATE RULE … DO (a; b) is the one statement with semicolons in brackets; CREATE FUNCTION … BEGIN ATOMIC a; b; END the one
-  // with semicolons in words. Elsewhere any ';' ends: a bracket left open must not swallow the rest.
+  // CREATE RULE … DO (a; b) is the one statement with semicolons in brackets, CREATE FUNCTION … BEGIN ATOMIC a; b; END the one
+  // with semicolons between words. Elsewhere any ';' ends: a bracket left open must not swallow the rest.
   bool rule = false, routine = false;
   for (std::size_t i = first + 1; create && i < first + 4; ++i) {
     rule = rule || t.word(i, "rule");

@@ -34,6 +34,7 @@ struct ProjectFacts {
   std::vector<std::string> errors;      // fatal: the run ends with exit 2
   std::vector<UnitStatus> unread;       // files that could not be read, or only in part
   std::uint64_t files = 0;              // files looked at
+  std::vector<std::string> staged;      // `staged` only: files whose index content differs from HEAD, sorted
   // With ProjectInput::staged: the files whose index content differs from HEAD; only their findings are shown.
   std::optional<std::vector<std::string>> staged_files;
   // The text of a file as it was analyzed (index content with `staged`); empty when there is none.

@@ -1,6 +1,7 @@
 #include "sql/front_end.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -226,6 +227,19 @@ class Reader {
 };
 
 }  // namespace
+
+std::string includedFile(const std::string& path, std::string_view command, const std::function<bool(const std::string&)>& exists) {
+  namespace fs = std::filesystem;
+  if (!command.starts_with("\\i")) return "";
+  const auto [name, target] = metaCommand(command);
+  const bool relative = name == "ir" || name == "include_relative";
+  if ((!relative && name != "i" && name != "include") || target.empty() || target.front() == '/') return "";
+  const std::string beside = (fs::path(path).parent_path() / target).lexically_normal().generic_string();
+  const std::string from_root = fs::path(target).lexically_normal().generic_string();
+  for (const std::string& candidate : relative ? std::vector{beside} : std::vector{from_root, beside})
+    if (!candidate.starts_with("..") && exists(candidate)) return candidate;
+  return "";
+}
 
 Unit readSql(const ScannedFile& file, bool everything) { return Reader(file, everything).read(); }
 

@@ -4,6 +4,7 @@
 // statement that mentions a lock function or pg_locks matters; the routine or view it defines becomes a name to look for, and so do
 // the tables and routines it uses; until no new name turns up. Then each file is parsed once.
 #pragma once
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -52,6 +53,10 @@ bool mentionsAny(std::string_view text, const RelevantNames& names);
 // Marks the statements of `file` that `names` make relevant (and, always, those that the seed words do), and adds to `found` the
 // names that newly marked statements bring.
 void markRelevant(ScannedFile& file, const RelevantNames& names, RelevantNames& found);
+
+// If `command` (a psql command as written in `path`) is \i or \ir: the included file, relative to the project root; else, or
+// if there is no such file below the root, empty. \ir is relative to the file, \i to the folder psql runs in (the root, or the file's folder).
+std::string includedFile(const std::string& path, std::string_view command, const std::function<bool(const std::string&)>& exists);
 
 // Parses the relevant statements (`everything`: all of them) into facts. Run it on a large stack (see runOnLargeStack).
 Unit readSql(const ScannedFile& file, bool everything = false);

@@ -65,7 +65,7 @@ bool WordSearch::in(std::string_view text) const {
   std::size_t i = 0;
 #if defined(__SSE2__)
   constexpr std::size_t kMostWords = 8;
-  std::array<__m128i, kMostWords> first, second;
+  __m128i first[kMostWords], second[kMostWords];
   const __m128i case_bit = _mm_set1_epi8(0x20);
   const std::size_t count = std::min(words_.size(), kMostWords);
   for (std::size_t k = 0; k < count; ++k) {

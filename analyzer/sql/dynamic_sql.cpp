@@ -14,8 +14,8 @@ namespace pglocklint::sql {
 namespace {
 
 // Limits on what variables that hold each other can expand to.
-constexpr int kMaxDepth = 16;
-constexpr std::size_t kMaxPieces = 2000;
+constexpr int kMaxDepth = 400;
+constexpr int kMaxSteps = 5000;
 
 // --- from the expression to pieces ----------------------------------------------------------------------------------
 
@@ -50,8 +50,9 @@ Conversion readConversion(std::string_view text) {
 
 class TextReader {
  public:
-  TextReader(const BodyTokens& tokens, const HeldExpression& held) : t_(tokens), held_(held) {}
-  std::vector<Piece> read(TokenSpan expression) {
+  TextReader(const BodyTokens& tokens, const HeldBy& held) : t_(tokens), held_(held) {}
+  std::vector<Piece> read(TokenSpan expression, EventPlace place) {
+    place_ = place;
     readPart(expression, 0);
     return std::move(pieces_);
   }
@@ -84,7 +85,7 @@ class TextReader {
   }
 
   void readPart(TokenSpan span, int depth) {
-    if (pieces_.size() > kMaxPieces || depth > kMaxDepth) return hole(HoleKind::Raw, {});
+    if (++steps_ > kMaxSteps || depth > kMaxDepth) return hole(HoleKind::Raw, {});
     span = withoutBrackets(span);
     const std::vector<TokenSpan> parts = operands(span);
     if (parts.size() > 1) {
@@ -96,9 +97,7 @@ class TextReader {
       for (std::size_t i = core.first; i < core.last; ++i) text(t_.decodedString(i));
     } else if (core.last == core.first + 1 && t_.kind(core.first) == TokenKind::Number) {
       text(t_.slice(core));
-    } else if (const std::optional<TokenSpan> value = heldBy(core)) {
-      readPart(*value, depth + 1);
-    } else if (!readCall(core, depth)) {
+    } else if (!readVariable(core, depth) && !readCall(core, depth)) {
       hole(HoleKind::Raw, span);
     }
   }
@@ -109,9 +108,17 @@ class TextReader {
     return !span.empty();
   }
 
-  std::optional<TokenSpan> heldBy(TokenSpan span) const {
-    if (span.last != span.first + 1 || !t_.name(span.first)) return std::nullopt;
-    return held_(t_.folded(span.first));
+  // A variable is what was assigned to it, if that is text; a mere value stays the variable.
+  bool readVariable(TokenSpan span, int depth) {
+    if (span.last != span.first + 1 || !t_.name(span.first)) return false;
+    const std::optional<HeldValue> value = held_(t_.folded(span.first), place_);
+    if (!value) return false;
+    const EventPlace outer = std::exchange(place_, value->place);
+    std::vector<Piece> pieces = piecesOf(value->expression, depth);
+    place_ = outer;
+    if (std::ranges::all_of(pieces, &Piece::hole)) return false;
+    std::ranges::move(pieces, std::back_inserter(pieces_));
+    return true;
   }
 
   // The functions that build SQL text.
@@ -135,39 +142,45 @@ class TextReader {
     return true;
   }
 
+  std::vector<Piece> piecesOf(TokenSpan expression, int depth) {
+    std::vector<Piece> outer = std::exchange(pieces_, {});
+    readPart(expression, depth + 1);
+    return std::exchange(pieces_, std::move(outer));
+  }
+
   void identifier(TokenSpan argument, int depth) {
-    const std::vector<Piece> pieces = constant(argument, depth);
-    if (pieces.empty()) return hole(HoleKind::Identifier, argument);
+    const std::vector<Piece> pieces = piecesOf(argument, depth);
+    if (pieces.empty() || std::ranges::any_of(pieces, &Piece::hole)) return hole(HoleKind::Identifier, argument);
+    const std::uint32_t place = pieces[0].text.toFile(0);
     MappedText quoted;
-    quoted.append("\"", pieces[0].text.toFile(0));
+    quoted.append("\"", place);
     for (const Piece& piece : pieces) appendMapped(quoted, piece.text);
-    quoted.append("\"", pieces[0].text.toFile(0));
+    quoted.append("\"", place);
     text(std::move(quoted));
   }
 
-  // The pieces of an argument whose whole text is written down; empty if it is not.
-  std::vector<Piece> constant(TokenSpan argument, int depth) {
-    std::vector<Piece> outer = std::move(pieces_);
-    pieces_.clear();
-    readPart(argument, depth + 1);
-    std::vector<Piece> found = std::exchange(pieces_, std::move(outer));
-    if (std::ranges::any_of(found, &Piece::hole)) found.clear();
-    return found;
+  bool readFormat(const std::vector<TokenSpan>& arguments, int depth) {
+    const bool variadic = std::ranges::any_of(arguments, [&](const TokenSpan& a) { return t_.word(a.first, "variadic"); });
+    const std::vector<Piece> pattern = piecesOf(arguments[0], depth);
+    if (std::ranges::all_of(pattern, &Piece::hole)) return false;
+    std::size_t next = 1;
+    for (const Piece& piece : pattern) {
+      if (piece.hole)
+        pieces_.push_back(piece);
+      else if (!readPattern(piece.text, variadic ? std::vector<TokenSpan>{} : arguments, next, depth))
+        return hole(HoleKind::Raw, {}), true;  // the rest is anyone's guess
+    }
+    return true;
   }
 
-  bool readFormat(const std::vector<TokenSpan>& arguments, int depth) {
-    MappedText pattern;
-    for (const Piece& piece : constant(arguments[0], depth)) appendMapped(pattern, piece.text);
+  bool readPattern(const MappedText& pattern, const std::vector<TokenSpan>& arguments, std::size_t& next, int depth) {
     const std::string& bytes = pattern.text();
-    if (bytes.empty()) return false;
-    const bool variadic = std::ranges::any_of(arguments, [&](const TokenSpan& a) { return t_.word(a.first, "variadic"); });
-    std::size_t next = 1;
     for (std::size_t i = 0; i < bytes.size();) {
       const std::size_t percent = std::min(bytes.find('%', i), bytes.size());
       if (percent > i) text(pattern.substr(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(percent - i)));
       if (percent == bytes.size()) break;
       const Conversion conversion = readConversion(std::string_view(bytes).substr(percent));
-      if (conversion.length == 0) return hole(HoleKind::Raw, {}), true;  // the rest is anyone's guess
+      if (conversion.length == 0) return false;
       i = percent + conversion.length;
       if (conversion.type == '%') {
         text(pattern.substr(static_cast<std::uint32_t>(percent), 1));
@@ -175,7 +188,7 @@ class TextReader {
       }
       if (conversion.position != 0) next = conversion.position;
       const std::size_t number = next++;
-      fill(conversion.type, !variadic && number < arguments.size() ? arguments[number] : TokenSpan{}, depth);
+      fill(conversion.type, number < arguments.size() ? arguments[number] : TokenSpan{}, depth);
     }
     return true;
   }
@@ -188,7 +201,9 @@ class TextReader {
   }
 
   const BodyTokens& t_;
-  const HeldExpression& held_;
+  const HeldBy& held_;
+  EventPlace place_;  // where the expression that is being read is evaluated
+  int steps_ = 0;
   std::vector<Piece> pieces_;
 };
 
@@ -265,9 +280,12 @@ class HoleFiller {
   void operator()(const char*, T& member) {
     visit(member);
   }
+  // Whether something is still unknown afterwards.
+  bool leftHoles() const { return left_; }
+
   void visit(std::string& text) {
     for (FoundMarker m = findMarker(text, 0, holes_.size()); m.found(); m = findMarker(text, m.begin, holes_.size()))
-      text.replace(m.begin, m.end - m.begin, holeName(m.number));
+      text.replace(m.begin, m.end - m.begin, holeName(m.number)), left_ = true;
   }
   void visit(Expr& e) {
     if (e.kind == ExprKind::Param) return fillParam(e);
@@ -343,9 +361,14 @@ class HoleFiller {
 
   void fillWhole(Expr& e, std::size_t number) {
     if (substitutable(holes_[number].argument)) return put(e, holes_[number].argument[0]);
+    leave(e, number);
+  }
+
+  void leave(Expr& e, std::size_t number) {
     Expr unknown;
     unknown.kind = ExprKind::Param, unknown.range = e.range, unknown.text = holeName(number);
     e = std::move(unknown);
+    left_ = true;
   }
 
   // A bare name where an expression is wanted. As an argument of a call raw text can hardly be anything but a value; elsewhere
@@ -355,20 +378,17 @@ class HoleFiller {
     if (!marker.found() || marker.begin != 0 || marker.end != e.name.size()) return false;
     const DynamicHole& hole = holes_[marker.number];
     if (hole.kind == HoleKind::Identifier) return false;
-    if (in_call_ && substitutable(hole.argument)) {
+    if (in_call_ && substitutable(hole.argument))
       put(e, hole.argument[0]);
-    } else {
-      Expr unknown;
-      unknown.kind = ExprKind::Param, unknown.range = e.range, unknown.text = holeName(marker.number);
-      e = std::move(unknown);
-    }
+    else
+      leave(e, marker.number);
     return true;
   }
 
   const std::vector<DynamicHole>& holes_;
   const std::vector<Expr>& using_;
   std::int32_t next_call_;
-  bool in_call_ = false;
+  bool in_call_ = false, left_ = false;
 };
 
 std::int32_t callsIn(const Statement& statement) {
@@ -426,25 +446,27 @@ class DynamicParser {
   void parseOne(const MappedText& text) {
     const bool has_holes = findMarker(text.text(), 0, text_.holes.size()).found();
     ParsedStatement parsed = parseStatement(text, lines_);
+    bool omitted = false;
     if (!parsed.error.empty() && has_holes) {
       ParsedStatement again = parseStatement(withoutRawHoles(text, text_.holes), lines_);
-      if (again.error.empty()) parsed = std::move(again);
+      omitted = again.error.empty();
+      if (omitted) parsed = std::move(again);
     }
     const BodyTokens tokens(text, lines_);
     if (!parsed.error.empty())
       result_.problems.push_back({like_.range, "dynamic SQL: " + parsed.error, tokens.mentionsLockInStrings(tokens.all())});
     if ((!parsed.ddl.empty() || !parsed.bodies.empty()) && tokens.mentionsLockInStrings(tokens.all()))
       result_.problems.push_back({like_.range, "a definition inside of dynamic SQL is not followed", true});
-    for (Event& event : parsed.events) add(std::move(event), has_holes, tokens);
+    for (Event& event : parsed.events) add(std::move(event), omitted, tokens);
     if (parsed.events.empty()) {
       Statement statement;
       statement.kind = parsed.error.empty() ? StatementKind::Utility : StatementKind::NotUnderstood;
       statement.head = tokens.upper(0);
-      add(std::move(statement), has_holes, tokens);
+      add(std::move(statement), omitted, tokens);
     }
   }
 
-  void add(Event event, bool has_holes, const BodyTokens& tokens) {
+  void add(Event event, bool omitted, const BodyTokens& tokens) {
     // COMMIT and the like are refused in dynamic SQL (0A000), definitions have no place in a function's facts.
     if (event.kind == EventKind::Transaction || event.kind == EventKind::Ddl) {
       Statement statement;
@@ -452,14 +474,14 @@ class DynamicParser {
       if (tokens.kind(1) == TokenKind::Word) statement.head += " " + tokens.upper(1);
       event = std::move(statement);
     }
-    if (event.kind == EventKind::Statement) finish(event.statement[0], has_holes);
+    if (event.kind == EventKind::Statement) finish(event.statement[0], omitted);
     result_.events.push_back(std::move(event));
   }
 
-  void finish(Statement& statement, bool has_holes) {
+  void finish(Statement& statement, bool omitted) {
     HoleFiller filler(text_.holes, using_, callsIn(statement));
     Statement::describe(statement, filler);
-    statement.dynamic = true, statement.has_holes = has_holes;
+    statement.dynamic = true, statement.has_holes = omitted || filler.leftHoles();
     statement.using_args = using_;
     statement.range = like_.range, statement.loop_depth = like_.loop_depth, statement.left_early = like_.left_early;
     statement.context = like_.context;
@@ -492,23 +514,24 @@ bool callsLock(const Expr& expr) {
   return found;
 }
 
-std::optional<DynamicText> readDynamicText(const BodyTokens& tokens, TokenSpan expression, const HeldExpression& held) {
+std::optional<DynamicText> readDynamicText(const BodyTokens& tokens, TokenSpan expression, EventPlace place, const HeldBy& held) {
   DynamicText result;
-  bool known = false;
-  const SourceRange place = tokens.range(expression);
-  for (const Piece& piece : TextReader(tokens, held).read(expression)) {
+  bool known = false;  // the text begins with something that is written down
+  const std::uint32_t whole = tokens.range(expression).begin;
+  for (const Piece& piece : TextReader(tokens, held).read(expression, place)) {
     if (!piece.hole) {
-      known = known || piece.text.text().find_first_not_of(" \t\r\n") != std::string::npos;
+      known = known || piece.text.text().find_first_not_of(" \t\r\n(") != std::string::npos;
       appendMapped(result.text, piece.text);
       continue;
     }
+    if (!known) return std::nullopt;
     DynamicHole hole{piece.kind, {}};
     std::string error;
     if (!piece.argument.empty())
       if (std::optional<Query> query = parseExpression(tokens.slice(piece.argument), tokens.lines(), error))
         if (!query->targets.empty()) hole.argument.push_back(std::move(query->targets[0].expr));
     const std::string marker = holeMarker(result.holes.size());
-    const std::uint32_t at = piece.argument.empty() ? place.begin : tokens.range(piece.argument).begin;
+    const std::uint32_t at = piece.argument.empty() ? whole : tokens.range(piece.argument).begin;
     result.text.append(piece.kind == HoleKind::Literal ? "'" + marker + "'" : marker, at);
     result.holes.push_back(std::move(hole));
   }

@@ -12,6 +12,7 @@
 
 #include "model/unit.h"
 #include "sql/mapped_text.h"
+#include "sql/plpgsql_reaching.h"
 #include "sql/plpgsql_tokens.h"
 
 namespace pglocklint::sql {
@@ -33,11 +34,11 @@ struct DynamicText {
   std::vector<DynamicHole> holes;
 };
 
-// The expression that a variable holds whenever it is read, if there is just one.
-using HeldExpression = std::function<std::optional<TokenSpan>(const std::string& variable)>;
+// The assignment whose value a variable holds at a place, if that is certain.
+using HeldBy = std::function<std::optional<HeldValue>(const std::string& variable, EventPlace place)>;
 
-// The SQL text that an expression stands for; nullopt if no part of it is known.
-std::optional<DynamicText> readDynamicText(const BodyTokens& tokens, TokenSpan expression, const HeldExpression& held);
+// The SQL text that an expression stands for at `place`; nullopt if nothing of it is known, or not how it begins.
+std::optional<DynamicText> readDynamicText(const BodyTokens& tokens, TokenSpan expression, EventPlace place, const HeldBy& held);
 
 struct DynamicResult {
   std::vector<Event> events;

@@ -389,7 +389,6 @@ void PlpgsqlParser::forSource(TokenSpan source, std::vector<std::string> names, 
   if (dots < source.last && names.size() == 1) return integerRange(source, dots, names[0], header);
   Statement statement = like(header, PlContext::ForQuery, "FOR");
   statement.into = names;
-  noteAssigned(names);
   EventPlace place;
   if (tokens_.word(source.first, "execute")) {
     place = addExecute(executeParts({source.first + 1, source.last}), std::move(statement));
@@ -433,7 +432,6 @@ void PlpgsqlParser::foreachStatement(const std::string& label) {
   Statement statement = like({in + 2, loop}, PlContext::ForRange, "FOREACH");
   std::size_t target = pos_ + 1;
   statement.into = targetList(target, in);
-  noteAssigned(statement.into);
   addExpression({in + 2, loop}, std::move(statement));
   pushLoop(label);
   pos_ = loop + 1;

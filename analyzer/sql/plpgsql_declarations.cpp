@@ -51,7 +51,7 @@ void PlpgsqlParser::declaration(std::size_t last) {
     const EventPlace place = addExpression(expression, std::move(statement));
     for (const Statement& added : flow_.at(place).statement)
       if (!added.query.empty() && !added.query[0].targets.empty()) variable.initial = {added.query[0].targets[0].expr};
-    assigned_[variable.name].push_back(expression);
+    assigned_[place] = expression;
   }
   function_.variables.push_back(std::move(variable));
 }
@@ -87,7 +87,6 @@ void PlpgsqlParser::declareAlias(Variable variable, std::size_t i) {
     return problem(variable.range, "ALIAS FOR what?", false);
   }
   variable.initial = {std::move(other)};
-  assigned_[variable.name].push_back({});  // whatever is assigned to the one is assigned to the other
   function_.variables.push_back(std::move(variable));
 }
 
@@ -103,7 +102,6 @@ void PlpgsqlParser::cursorDeclaration(Variable variable, std::size_t i, std::siz
       parameter.type = declaredType({argument.first + 1, argument.last});
       parameter.range = tokens_.range(argument);
       parameter.visible = variable.range;
-      assigned_[parameter.name].push_back({});
       function_.variables.push_back(std::move(parameter));
     }
   }
@@ -115,13 +113,11 @@ void PlpgsqlParser::cursorDeclaration(Variable variable, std::size_t i, std::siz
       for (const Statement& statement : event.statement)
         if (variable.query.empty()) variable.query = statement.query;
   }
-  assigned_[variable.name].push_back({});
   function_.variables.push_back(std::move(variable));
 }
 
 // A variable that a statement brings along; its visible range is set when the end of that is known.
 void PlpgsqlParser::declareLoopVariable(std::string name, std::string type, TokenSpan where) {
-  assigned_[name].push_back({});
   Variable variable;
   variable.name = std::move(name), variable.type = std::move(type);
   variable.range = tokens_.range(where);

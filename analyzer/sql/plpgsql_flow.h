@@ -1,6 +1,7 @@
 // The control-flow graph of a PL/pgSQL body while it is being read. Blocks are made in the order of the text; jumps to a
 // place that is not read yet wait as open ends.
 #pragma once
+#include <compare>
 #include <cstddef>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct OpenEnd {
 struct EventPlace {
   std::int32_t block = -1;
   std::size_t event = 0;
+  auto operator<=>(const EventPlace&) const = default;
 };
 
 class FlowBuilder {

@@ -2,7 +2,7 @@
 // and expressions are cut out as text and go to the SQL parser. Like PostgreSQL's own scanner it finds the end of an
 // expression by the next keyword (THEN, LOOP, …) or semicolon outside of brackets.
 #pragma once
-#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +10,7 @@
 #include "model/unit.h"
 #include "sql/mapped_text.h"
 #include "sql/plpgsql_flow.h"
+#include "sql/plpgsql_reaching.h"
 #include "sql/plpgsql_tokens.h"
 
 namespace pglocklint::sql {
@@ -99,8 +100,8 @@ class PlpgsqlParser {
   ExecuteParts executeParts(TokenSpan span);
   EventPlace addExecute(const ExecuteParts& parts, Statement like);
   void resolveExecutes();
-  std::vector<Event> resolveExecute(const PendingExecute& pending, const Statement& like);
-  std::vector<Event> unknownExecute(const PendingExecute& pending, const Statement& like);
+  std::vector<Event> resolveExecute(const PendingExecute& pending, const ReachingValues& reaching);
+  std::vector<Event> unknownExecute(const PendingExecute& pending, const ReachingValues& reaching);
 
   // --- pieces
   Statement like(TokenSpan span, PlContext context, std::string head = {}) const;
@@ -113,8 +114,6 @@ class PlpgsqlParser {
   std::string targetName(std::size_t& i, std::size_t last) const;
   std::vector<std::string> targetList(std::size_t& i, std::size_t last) const;
   std::size_t assignmentOperator(std::size_t i) const;
-  void noteAssigned(const std::vector<std::string>& targets);
-  std::optional<TokenSpan> heldBy(const std::string& variable) const;
   void problem(SourceRange range, std::string reason, bool mentions_lock);
   std::uint32_t loopDepth() const;
   std::size_t semicolon(std::size_t from) const { return tokens_.find(from, tokens_.count(), [](std::size_t) { return false; }); }
@@ -131,8 +130,7 @@ class PlpgsqlParser {
   std::vector<Frame> frames_;
   std::vector<std::string> block_labels_;          // for names written label.variable
   std::vector<PendingExecute> executes_;
-  // What is ever assigned to each variable; an empty span stands for a value that no expression of this body is.
-  std::map<std::string, std::vector<TokenSpan>, std::less<>> assigned_;
+  AssignedValues assigned_;
   int case_variables_ = 0;
 };
 

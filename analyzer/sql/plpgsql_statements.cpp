@@ -136,18 +136,6 @@ std::size_t PlpgsqlParser::assignmentOperator(std::size_t i) const {
   return tokens_.oper(i, ":=") || tokens_.oper(i, "=") ? i : 0;
 }
 
-void PlpgsqlParser::noteAssigned(const std::vector<std::string>& targets) {
-  for (const std::string& target : targets) assigned_[std::string(baseName(target))].push_back({});
-}
-
-std::optional<TokenSpan> PlpgsqlParser::heldBy(const std::string& variable) const {
-  const auto declared = std::ranges::count(function_.variables, variable, &Variable::name);
-  const auto found = assigned_.find(variable);
-  if (declared != 1 || found == assigned_.end() || found->second.size() != 1 || found->second[0].empty()) return std::nullopt;
-  if (std::ranges::count(function_.parameters, variable, &Parameter::name) != 0) return std::nullopt;
-  return found->second[0];
-}
-
 // INTO [STRICT] target [, target]… at the word INTO.
 PlpgsqlParser::IntoClause PlpgsqlParser::readInto(std::size_t at, std::size_t last) const {
   IntoClause into;
@@ -242,7 +230,6 @@ void PlpgsqlParser::sqlStatement(TokenSpan span) {
     for (std::size_t i = begin; i < end && i < bytes.size(); ++i)
       if (bytes[i] != '\n') bytes[i] = ' ';
     statement.into = into.targets, statement.into_strict = into.strict;
-    noteAssigned(into.targets);
   }
   addSql(text, statement, span);
 }
@@ -257,8 +244,8 @@ void PlpgsqlParser::assignment(TokenSpan span) {
   Statement statement = like(span, PlContext::Assign);
   statement.into = {std::move(target)};
   const TokenSpan value{equals + 1, span.last};
-  addExpression(value, std::move(statement));
-  assigned_[base].push_back(whole ? value : TokenSpan{});
+  const EventPlace place = addExpression(value, std::move(statement));
+  if (whole) assigned_[place] = value;
 }
 
 void PlpgsqlParser::perform(TokenSpan span) {
@@ -343,7 +330,6 @@ void PlpgsqlParser::getDiagnostics(TokenSpan span) {
     std::string name = targetName(target, item.last);
     if (!name.empty()) statement.into.push_back(std::move(name));
   }
-  noteAssigned(statement.into);
   flow_.add(std::move(statement));
 }
 
@@ -427,7 +413,6 @@ void PlpgsqlParser::fetch(TokenSpan span) {
   Statement statement = like(span, move ? PlContext::Sql : PlContext::SelectInto, move ? "MOVE" : "FETCH");
   statement.kind = move ? StatementKind::Move : StatementKind::Fetch;
   if (into_word < span.last) statement.into = readInto(into_word, span.last).targets;
-  noteAssigned(statement.into);
   if (into_word > span.first + 1 && tokens_.name(into_word - 1)) statement.name = tokens_.folded(into_word - 1);
   const Direction direction = directionOf(tokens_, {span.first + 1, into_word - 1});
   statement.fetch_count = direction.rows;
@@ -455,7 +440,6 @@ PlpgsqlParser::ExecuteParts PlpgsqlParser::executeParts(TokenSpan span) {
 
 EventPlace PlpgsqlParser::addExecute(const ExecuteParts& parts, Statement like) {
   if (parts.into.found) like.into = parts.into.targets, like.into_strict = parts.into.strict;
-  noteAssigned(parts.into.targets);
   const EventPlace place = flow_.add(std::move(like));
   executes_.push_back({place, parts});
   return place;
@@ -466,22 +450,23 @@ void PlpgsqlParser::execute(TokenSpan span) {
   addExecute(parts, like(span, parts.into.found ? PlContext::SelectInto : PlContext::Perform, "EXECUTE"));
 }
 
-// Puts the events of each EXECUTE in its place, from the last to the first so that places stay what they are.
+// Puts the events of each EXECUTE in its place. All are read first: the values of variables are found by the places of events.
 void PlpgsqlParser::resolveExecutes() {
-  for (std::size_t i = executes_.size(); i-- > 0;) {
-    const PendingExecute& pending = executes_[i];
-    const Statement placeholder = flow_.at(pending.place).statement[0];
-    std::vector<Event> events = resolveExecute(pending, placeholder);
-    std::vector<Event>& block = function_.blocks[static_cast<std::size_t>(pending.place.block)].events;
-    const auto at = block.erase(block.begin() + static_cast<std::ptrdiff_t>(pending.place.event));
-    block.insert(at, std::make_move_iterator(events.begin()), std::make_move_iterator(events.end()));
+  const ReachingValues reaching(function_, assigned_);
+  std::vector<std::vector<Event>> resolved;
+  for (const PendingExecute& pending : executes_) resolved.push_back(resolveExecute(pending, reaching));
+  for (std::size_t i = executes_.size(); i-- > 0;) {  // from the last to the first, so that places stay what they are
+    const EventPlace place = executes_[i].place;
+    std::vector<Event>& block = function_.blocks[static_cast<std::size_t>(place.block)].events;
+    const auto at = block.erase(block.begin() + static_cast<std::ptrdiff_t>(place.event));
+    block.insert(at, std::make_move_iterator(resolved[i].begin()), std::make_move_iterator(resolved[i].end()));
   }
 }
 
-std::vector<Event> PlpgsqlParser::resolveExecute(const PendingExecute& pending, const Statement& placeholder) {
-  const auto held = [this](const std::string& variable) { return heldBy(variable); };
-  const std::optional<DynamicText> text = readDynamicText(tokens_, pending.parts.text, held);
-  if (!text) return unknownExecute(pending, placeholder);
+std::vector<Event> PlpgsqlParser::resolveExecute(const PendingExecute& pending, const ReachingValues& reaching) {
+  const auto held = [&](const std::string& variable, EventPlace place) { return reaching.at(variable, place); };
+  const std::optional<DynamicText> text = readDynamicText(tokens_, pending.parts.text, pending.place, held);
+  if (!text) return unknownExecute(pending, reaching);
   std::vector<Expr> arguments;
   for (const TokenSpan& argument : pending.parts.arguments) {
     std::string error;
@@ -490,20 +475,19 @@ std::vector<Event> PlpgsqlParser::resolveExecute(const PendingExecute& pending, 
     unknown.range = tokens_.range(argument), unknown.text = "not understood";
     arguments.push_back(query && !query->targets.empty() ? query->targets[0].expr : std::move(unknown));
   }
-  DynamicResult result = parseDynamicText(*text, arguments, placeholder, lines_);
+  DynamicResult result = parseDynamicText(*text, arguments, flow_.at(pending.place).statement[0], lines_);
   for (NotUnderstood& entry : result.problems) problems_.push_back(std::move(entry));
   return std::move(result.events);
 }
 
-std::vector<Event> PlpgsqlParser::unknownExecute(const PendingExecute& pending, const Statement& placeholder) {
+std::vector<Event> PlpgsqlParser::unknownExecute(const PendingExecute& pending, const ReachingValues& reaching) {
   bool mentions = tokens_.mentionsLockInStrings(pending.parts.text);
-  for (std::size_t i = pending.parts.text.first; i < pending.parts.text.last; ++i) {
-    const auto found = tokens_.name(i) ? assigned_.find(tokens_.folded(i)) : assigned_.end();
-    if (found == assigned_.end()) continue;
-    for (const TokenSpan& value : found->second) mentions = mentions || tokens_.mentionsLockInStrings(value);
-  }
-  problem(placeholder.range, "dynamic SQL: the text is not known", mentions);
-  Statement statement = placeholder;
+  for (std::size_t i = pending.parts.text.first; i < pending.parts.text.last && !mentions; ++i)
+    if (tokens_.name(i))
+      for (const TokenSpan& value : reaching.everAssigned(tokens_.folded(i)))
+        mentions = mentions || tokens_.mentionsLockInStrings(value);
+  Statement statement = flow_.at(pending.place).statement[0];
+  problem(statement.range, "dynamic SQL: the text is not known", mentions);
   statement.kind = StatementKind::Utility;
   statement.head = "EXECUTE";
   statement.dynamic = statement.has_holes = true;

@@ -1,0 +1,44 @@
+// Which assignment gave a variable its value: reaching definitions over the blocks of a PL/pgSQL body. The text of an EXECUTE is
+// often put together in several steps, or one variable serves for several texts.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/function.h"
+#include "sql/plpgsql_flow.h"
+#include "sql/plpgsql_tokens.h"
+
+namespace pglocklint::sql {
+
+// An assignment and the expression that it assigns.
+struct HeldValue {
+  TokenSpan expression;
+  EventPlace place;
+};
+
+// The expressions assigned to whole variables, by the place of the event.
+using AssignedValues = std::map<EventPlace, TokenSpan>;
+
+class ReachingValues {
+ public:
+  ReachingValues(const Function& function, const AssignedValues& values);
+
+  // The one assignment whose value `variable` holds just before `place`; nullopt if it may be another one, or one without an
+  // expression (INTO, a parameter).
+  std::optional<HeldValue> at(std::string_view variable, EventPlace place) const;
+  // All expressions that are ever assigned to it.
+  std::vector<TokenSpan> everAssigned(std::string_view variable) const;
+
+ private:
+  std::optional<std::size_t> lastAssignment(std::string_view variable, std::int32_t block, std::size_t before) const;
+
+  const Function& function_;
+  const AssignedValues& values_;
+  std::vector<std::vector<std::int32_t>> predecessors_;
+  std::vector<std::int32_t> handler_of_;  // by block: the scope that it is the first block of a handler of
+};
+
+}  // namespace pglocklint::sql

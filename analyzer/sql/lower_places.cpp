@@ -5,6 +5,11 @@
 #include "sql/lower_tree.h"
 
 namespace pglocklint::sql {
+namespace {
+
+bool isNumberPart(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+}  // namespace
 
 SourceRange Lowering::bytes(std::uint32_t begin, std::uint32_t end) const {
   if (end <= begin) return text_.lines.range(text_.original.toFile(begin), text_.original.toFile(begin));
@@ -16,6 +21,10 @@ SourceRange Lowering::range(Span span) const {
   std::uint32_t begin = tokens_[span.first].begin, end = tokens_[span.last].end;
   if (const auto* p = placeholderAt(span.first)) begin = std::min(begin, p->begin);
   if (const auto* p = placeholderAt(span.last)) end = std::max(end, p->end);
+  // 0xCAFE was parsed as 51966 and a blank.
+  const std::string& original = text_.original.text();
+  if (tokens_[span.last].kind == TokenKind::Number)
+    while (end < original.size() && text_.parsed[end] == ' ' && original[end] != ' ' && tokens_.at(end) < 0 && isNumberPart(original[end])) ++end;
   return bytes(begin, end);
 }
 

@@ -73,14 +73,18 @@ void Lowering::simpleSelect(const PgQuery__SelectStmt& s, Query& q) {
   optionalExpr(s.where_clause, q.where);
   q.targets = targets(nodes(s.n_target_list, s.target_list));
   for (const Node* n : nodes(s.n_group_clause, s.group_clause)) {
-    if (n->node_case == PG_QUERY__NODE__NODE_GROUPING_SET) {
-      q.grouping_sets = true;
-      Expr sets;
-      generic(n->grouping_set->base, sets);
-      std::ranges::move(sets.args, std::back_inserter(q.group_by));
-    } else {
+    if (n->node_case != PG_QUERY__NODE__NODE_GROUPING_SET) {
       optionalExpr(n, q.group_by);
+      continue;
     }
+    q.grouping_sets = true;  // one flat list: which column is in which set does not matter here
+    forEachMessage(n->grouping_set->base, [&](const ProtobufCMessage& m) {
+      if (m.descriptor != &pg_query__node__descriptor) return true;
+      const auto& inner = reinterpret_cast<const Node&>(m);
+      if (inner.node_case == PG_QUERY__NODE__NODE_GROUPING_SET || inner.node_case == PG_QUERY__NODE__NODE_ROW_EXPR) return true;
+      optionalExpr(&inner, q.group_by);
+      return false;
+    });
   }
   optionalExpr(s.having_clause, q.having);
   if (s.n_distinct_clause > 0) {

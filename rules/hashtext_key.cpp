@@ -10,8 +10,6 @@
 // a modulus as well, which leave fewer bits still. Silent: hashtextextended (64 bits), md5, hashes elsewhere than in a key.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "all_rules.h"
 #include "key_sites.h"
 #include "wording.h"
@@ -19,17 +17,11 @@
 namespace pglocklint {
 namespace {
 
-constexpr std::string_view kHashes32[] = {"hashtext", "hashbpchar", "hashint8", "hashint4", "hashint2", "hashname", "hashoid", "hashvarlena",
-                                          "hashchar", "hashfloat8", "hash_array", "hash_numeric", "hash_record", "hash_range",
-                                          "uuid_hash", "timestamp_hash", "time_hash", "jsonb_hash", "hashinet", "hashmacaddr"};
-
-bool isHash32(const Value& v) {
-  return v.kind == ValueKind::Hash && std::find(std::begin(kHashes32), std::end(kHashes32), v.name) != std::end(kHashes32);
-}
+bool isUndocumented(const Value& v) { return v.kind == ValueKind::Hash && v.type == "integer" && v.name != "md5"; }
 
 // The hash that alone varies in the value: below casts, abs() and arithmetic with constants.
 const Value* loneHash(const Value& v) {
-  if (isHash32(v)) return &v;
+  if (isUndocumented(v)) return &v;
   if (v.kind == ValueKind::Cast && v.args.size() == 1) return loneHash(v.args[0]);
   if (v.kind != ValueKind::Arithmetic) return nullptr;
   const Value* found = nullptr;

@@ -17,13 +17,12 @@
 
 #include "all_rules.h"
 #include "key_sites.h"
+#include "program/keys.h"
 #include "program/values_fold.h"
 #include "wording.h"
 
 namespace pglocklint {
 namespace {
-
-const Value& stripped(const Value& v) { return v.kind == ValueKind::Cast && v.args.size() == 1 && !isKnown(v) ? stripped(v.args[0]) : v; }
 
 // Every name on the way to a constant: "kSeatLock"; a constant defined from another has both.
 std::set<std::string> namesOf(const Value& v) {
@@ -45,7 +44,7 @@ std::string hashedText(const Value& v) {
 
 // A primary key column: "orders.id"; empty if it is none or not known to be one.
 std::string rowId(const Catalogue& catalogue, const Value& v) {
-  const Value& s = stripped(v);
+  const Value& s = stripCasts(v);
   if (s.kind != ValueKind::Column || s.relation.empty()) return "";
   const Relation* r = catalogue.relation("", s.relation);
   if (!r || r->unique_keys.empty() || r->unique_keys.front() != std::vector<std::string>{s.name}) return "";
@@ -114,19 +113,19 @@ void checkClaims(const Program& program, Report& report) {
   }
 }
 
-// hashint8 and its like over a 64-bit value.
+// hashint8(id), id::bit(32), id % 2147483647: a wide id folded to 32 bits. A small modulus is a number of stripes, chosen on purpose.
 void checkFolds(const Program& program, Report& report) {
+  constexpr int kFewestFoldedBits = 24;
   const Expr* reported = nullptr;
   forEachKeyPart(program, [&](const LockSite& site, const Value& part) {
     if (site.call == reported) return;
-    const Value* fold = findNode(site, part, [](const Value& v) {
-      return v.kind == ValueKind::Hash && v.name == "hashint8" && !v.args.empty() && !isKnown(v);
-    });
-    if (!fold || stripped(fold->args[0]).type == "integer" || stripped(fold->args[0]).type == "smallint") return;
+    const Value* fold = foldsWideId(part);
+    if (!fold || (!site.direct() && !fold->from_argument)) return;
+    if (fold->kind == ValueKind::Arithmetic && significantBits(*fold).value_or(0) < kFewestFoldedBits) return;
     reported = site.call;
     Finding& f = report.at(site, site.call->range,
-                           fmt::format("{} folds a 64-bit id to 32 bits: different ids share a lock, systematically (hashint8(1) = "
-                                       "hashint8(4294967296)). The id itself is a better key: use it as bigint, or hashtextextended('orders/' || id, 0).",
+                           fmt::format("{} folds a 64-bit id to 32 bits: different ids share a lock and wait for each other for no reason (hashint8(1) = "
+                                       "hashint8(4294967296)). Use the id itself as a bigint key, or hashtextextended('orders/' || id, 0).",
                                        callText(site)));
     relateValue(report, f, *fold, "the id is folded here");
   });

@@ -9,47 +9,16 @@
 // modulus, a shift to the right).
 #include <fmt/format.h>
 
-#include <cstdlib>
+#include <optional>
 
 #include "all_rules.h"
 #include "key_sites.h"
+#include "program/keys.h"
 #include "program/values_fold.h"
 #include "wording.h"
 
 namespace pglocklint {
 namespace {
-
-bool isInt32(const std::string& type) { return type == "integer" || type == "smallint"; }
-
-// The width of types that hold more than an integer.
-bool isWider(const std::string& type) {
-  return type == "bigint" || type == "numeric" || type == "double precision" || type == "real" || type.rfind("numeric(", 0) == 0;
-}
-
-bool isConstantUpTo(const Value& v, long long limit) {
-  if (v.kind == ValueKind::Cast && v.args.size() == 1) return isConstantUpTo(v.args[0], limit);
-  return v.kind == ValueKind::Integer && std::strtoll(v.text.c_str(), nullptr, 10) <= limit;
-}
-
-// Arithmetic that keeps the value within 32 bits.
-bool isBounded(const Value& v) {
-  if (isKnown(v)) return true;
-  if (v.kind == ValueKind::Cast && v.args.size() == 1) return isInt32(v.args[0].type) || isBounded(v.args[0]);
-  if (v.kind == ValueKind::Call && v.name == "length") return true;
-  if (v.kind != ValueKind::Arithmetic) return isInt32(v.type);
-  if (v.args.size() == 1) return isBounded(v.args[0]);
-  if (v.args.size() != 2) return false;
-  if (v.name == "%" || v.name == "mod") return isConstantUpTo(v.args[1], 2147483648LL);
-  if (v.name == "&") return isConstantUpTo(v.args[0], 2147483647LL) || isConstantUpTo(v.args[1], 2147483647LL);
-  if (v.name == ">>") return v.args[1].kind == ValueKind::Integer && std::atoi(v.args[1].text.c_str()) >= 32;
-  return v.args[0].type != "" && isInt32(v.args[0].type) && isInt32(v.args[1].type);
-}
-
-bool isHash64(const Value& v) {
-  if (v.kind == ValueKind::Hash) return v.type == "bigint" || v.name == "hashtextextended";
-  if (v.kind == ValueKind::Cast && v.args.size() == 1) return isHash64(v.args[0]) || (v.args[0].type == "bit(64)" && v.type == "bigint");
-  return false;
-}
 
 struct Fault {
   const Value* value;
@@ -57,25 +26,26 @@ struct Fault {
   std::string what;
 };
 
-std::optional<Fault> faultOf(const Value& v) {
-  if (isError(v)) return Fault{&v, Severity::Error, fmt::format("does not fit: PostgreSQL raises \"{}\" whenever it runs", v.text)};
-  if (v.kind != ValueKind::Cast || v.args.size() != 1 || !isInt32(v.type) || !isWider(v.args[0].type) || isBounded(v.args[0]))
-    return std::nullopt;
-  if (isHash64(v.args[0]))
-    return Fault{&v, Severity::Error,
-                 "casts a 64-bit hash to integer: it does not fit for all but one in 4 billion values, and the call raises 22003"};
-  if (v.implicit)
-    return Fault{&v, Severity::Error,
-                 fmt::format("is narrowed from {} to {} by an assignment: a value above 2147483647 raises 22003", v.args[0].type, v.type)};
-  return Fault{&v, Severity::Warning,
-               fmt::format("casts a {} to {}: from the first value above 2147483647 on, every such call raises 22003", v.args[0].type, v.type)};
+// 64 bits of a hash: hashtextextended(…), ('x' || md5(…))::bit(64)::bigint.
+bool isHash64(const Value& v) {
+  const Value& inner = stripCasts(v);
+  return (inner.kind == ValueKind::Hash && inner.type == "bigint") ||
+         (v.type == "bigint" && contains(v, [](const Value& x) { return x.type == "bit(64)"; }));
 }
 
-std::optional<Fault> findFault(const LockSite& site, const Value& v) {
-  if (site.direct() || v.from_argument)
-    if (auto fault = faultOf(v)) return fault;
-  for (const Value& a : v.args)
-    if (auto fault = findFault(site, a)) return fault;
+Fault faultOf(const Narrowing& n) {
+  if (isHash64(n.cast->args[0]))
+    return {n.cast, Severity::Error, "casts a 64-bit hash to integer: it does not fit for all but one in 4 billion values, and the call raises 22003"};
+  if (n.implicit)
+    return {n.cast, Severity::Error, fmt::format("is narrowed from {} to {} by an assignment: a value that does not fit raises 22003", n.from, n.to)};
+  return {n.cast, Severity::Warning, fmt::format("casts a {} to {}: from the first value on that does not fit, every such call raises 22003", n.from, n.to)};
+}
+
+std::optional<Fault> findFault(const LockSite& site, const Value& part) {
+  if (const Value* error = findNode(site, part, isError))
+    return Fault{error, Severity::Error, fmt::format("does not fit: PostgreSQL raises \"{}\" whenever it runs", error->text)};
+  for (const Narrowing& n : narrowings(part))
+    if ((site.direct() || n.cast->from_argument) && (n.plain_input || isHash64(n.cast->args[0]))) return faultOf(n);
   return std::nullopt;
 }
 

@@ -10,13 +10,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <set>
 
 #include "all_rules.h"
 #include "key_sites.h"
+#include "program/keys.h"
 #include "program/values_fold.h"
 #include "wording.h"
 
@@ -24,13 +24,6 @@ namespace pglocklint {
 namespace {
 
 using Sites = std::vector<const LockSite*>;
-
-std::optional<long long> integer(const Value& v) {
-  if (!isKnown(v) || v.text.empty()) return std::nullopt;
-  char* end = nullptr;
-  const long long n = std::strtoll(v.text.c_str(), &end, 10);
-  return *end == 0 ? std::optional(n) : std::nullopt;
-}
 
 // The names a known value goes by: of a constant, a variable or a function that returns it.
 void collectNames(const Value& v, std::set<std::string>& names) {
@@ -54,8 +47,8 @@ std::set<std::string> evidence(const LockSite& site) {
   for (const Value& p : parts) collectNames(p, names);
   if (site.key.constant && names.empty()) {
     if (!pair) {
-      if (const auto n = integer(parts[0])) out.insert("number " + std::to_string(*n));
-    } else if (const auto hi = integer(parts[0]), lo = integer(parts[1]); hi && lo) {
+      if (const auto n = constantInteger(parts[0])) out.insert("number " + std::to_string(*n));
+    } else if (const auto hi = constantInteger(parts[0]), lo = constantInteger(parts[1]); hi && lo) {
       const auto packed = (static_cast<unsigned long long>(*hi) << 32) | (static_cast<unsigned long long>(*lo) & 0xFFFFFFFFULL);
       out.insert("number " + std::to_string(static_cast<long long>(packed)));
     }
@@ -64,7 +57,7 @@ std::set<std::string> evidence(const LockSite& site) {
     if (pair && !isKnown(parts[1 - i])) continue;  // beside a constant only
     std::set<std::string> own;
     collectNames(parts[i], own);
-    if (const auto n = integer(parts[i]))
+    if (const auto n = constantInteger(parts[i]))
       for (const std::string& name : own) out.insert("constant " + name + " = " + std::to_string(*n));
     if (const Value* text = hashedText(parts[i])) out.insert("text '" + text->text + "'");
   }

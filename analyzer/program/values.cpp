@@ -245,6 +245,12 @@ Value Resolver::operation(const Expr& e, const ValueScope& scope) {
   std::vector<Value> args = operands(e, scope);
   if (args.empty()) return unknownValue(e.name);
   if (e.name == "||") {
+    std::string left = args[0].type;
+    for (std::size_t i = 1; i < args.size() && !left.empty(); ++i) {
+      OperatorType type = operatorType("||", left, args[i].type);
+      if (!type.error.empty()) return placed(errorValue(std::move(type.error)), e.range, scope.unit);
+      left = std::move(type.type);
+    }
     const bool text = std::ranges::all_of(args, [&](const Value& v) {
       const TypeFamily f = familyOf(v.type);
       return f != TypeFamily::Array && f != TypeFamily::Json && f != TypeFamily::Bits && v.type != "bytea";
@@ -252,7 +258,8 @@ Value Resolver::operation(const Expr& e, const ValueScope& scope) {
     if (text) return concatenation(std::move(args), e.range, scope.unit);
   }
   if (e.name == "->>" || e.name == "#>>" || e.name == "->" || e.name == "#>") {
-    Value v = node(ValueKind::Call, e.name, operatorType(e.name, args[0].type, args.back().type).type, std::move(args));
+    const std::string type = operatorType(e.name, args[0].type, args.back().type).type;
+    Value v = node(ValueKind::Call, e.name, type, std::move(args));
     v.may_be_null = true;
     v.null_evidence = fmt::format("{} gives NULL when the key is missing", e.name);
     return v;
@@ -336,7 +343,8 @@ Value Resolver::subSelect(const Expr& e, const ValueScope& scope) {
     return node(ValueKind::Call, "array", type, std::move(target));
   }
   if (always(q) && target.size() == 1) return target[0];
-  Value v = node(ValueKind::Subquery, "", target.empty() ? "" : target[0].type, std::move(target));
+  const std::string type = target.empty() ? "" : target[0].type;
+  Value v = node(ValueKind::Subquery, "", type, std::move(target));
   const bool one_row = !v.args.empty() && q.group_by.empty() && q.having.empty() &&
                        (v.args[0].kind == ValueKind::Aggregate || (v.args[0].kind == ValueKind::Choice && !v.args[0].may_be_null &&
                                                                    std::ranges::any_of(v.args[0].args, [](const Value& a) {

@@ -136,7 +136,10 @@ Value Resolver::call(const Expr& e, const ValueScope& scope) {
 Value Resolver::builtin(const std::string& name, const Expr& e, std::vector<Value> args, const ValueScope& scope) {
   if (auto v = source(name, e, args)) return placed(std::move(*v), e.range, scope.unit);
   const Builtin* known = findBuiltin(name);
-  if (e.call_window) return callNode(ValueKind::Call, name, e, scope.unit, std::move(args), functionType(name, typesOf(args)));
+  if (e.call_window) {
+    const std::string type = functionType(name, typesOf(args));
+    return callNode(ValueKind::Call, name, e, scope.unit, std::move(args), type);
+  }
   if (known != nullptr && known->kind == BuiltinKind::Aggregate) return aggregate(name, std::move(args), e, scope);
   if (entry(kHashes, name) != kHashes.end()) return hash(name, std::move(args), e, scope);
   if (name == "concat" || name == "concat_ws" || name == "format") return concatCall(name, std::move(args), e, scope);
@@ -329,6 +332,10 @@ Value Resolver::routineCall(const Routine& r, std::vector<Value> args, const Exp
     }
     ++position;
   }
+  // Another overload of that many parameters is meant, one that we may not know.
+  std::size_t at = 0;
+  for (const Parameter& p : f.parameters)
+    if (isInput(p) && implicitlyConvertible(values[at++].type, baseType(canonicalType(p.type))) == false) return opaque;
   ValueScope body;
   body.catalogue = scope.catalogue, body.unit = r.unit, body.function = &f, body.statement = result.statement;
   body.levels = {result.level}, body.arguments = &values;

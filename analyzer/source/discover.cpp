@@ -202,7 +202,7 @@ class Finder {
   bool listByGit(const std::string& folder, int depth) {
     const ProcessResult git = runGit({"ls-files", "-co", "--exclude-standard", "-z"}, folder);
     if (git.status != 0) return false;
-    if (git.out.empty() && runGit({"check-ignore", "-q", folder}, folder).status == 0) return false;
+    if (git.out.empty() && runGit({"check-ignore", "-q", folder}, parentOf(folder)).status == 0) return false;
     std::vector<std::string> nested;
     for (std::string_view out = git.out; !out.empty();) {
       const std::string_view name = out.substr(0, out.find('\0'));

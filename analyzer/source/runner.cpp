@@ -257,7 +257,16 @@ RunnerProfiles::RunnerProfiles(const std::vector<std::string>& paths, std::vecto
   }
 }
 
-bool RunnerProfiles::exists(const std::string& path) const { return read_ && read_(path).has_value(); }
+// Every migration of a folder asks for the same few files beside and above it.
+std::optional<std::string> RunnerProfiles::read(const std::string& path) const {
+  if (!read_) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  const auto [answer, first] = seen_.try_emplace(path);
+  if (first) answer->second = read_(path);
+  return answer->second;
+}
+
+bool RunnerProfiles::exists(const std::string& path) const { return read(path).has_value(); }
 
 bool RunnerProfiles::existsAbove(std::string folder, const std::string& name) const {
   for (;; folder = folderOf(folder)) {
@@ -321,8 +330,8 @@ RunnerProfiles::Claim RunnerProfiles::byName(const std::string& path) const {
     claim.folder = migrationRoot(folder);
     claim.down = prefix == 'U' && !rust;  // refinery's U is a migration too, whose number may leave gaps
     claim.repeatable = prefix == 'R';
-    if (!rust && read_) {
-      const auto settings = read_(path + ".conf");
+    if (!rust) {
+      const auto settings = read(path + ".conf");
       claim.no_transaction = settings && contains(lowered(*settings), "executeintransaction=false");
     }
     return claim;
@@ -338,7 +347,7 @@ RunnerProfiles::Claim RunnerProfiles::byName(const std::string& path) const {
       claim.profile = "prisma";
     } else if (existsAbove(folder, "diesel.toml") || existsAbove(folder, "Cargo.toml")) {
       claim.profile = "diesel";
-      const auto settings = read_ ? read_(inFolder(folder, "metadata.toml")) : std::nullopt;
+      const auto settings = read(inFolder(folder, "metadata.toml"));
       claim.no_transaction = settings && contains(*settings, "run_in_transaction") && contains(*settings, "false");
     } else {
       claim.profile = "hasura";
@@ -456,10 +465,8 @@ void RunnerProfiles::extension(const std::string& path, RunnerFacts& facts) cons
     }
   }
   std::string target;
-  if (read_) {
-    for (const std::string& beside : {folder, folderOf(folder)}) {
-      if (const auto control = read_(inFolder(beside, name + ".control")); control && target.empty()) target = defaultVersion(*control);
-    }
+  for (const std::string& beside : {folder, folderOf(folder)}) {
+    if (const auto control = read(inFolder(beside, name + ".control")); control && target.empty()) target = defaultVersion(*control);
   }
   auto chain = newestChain(scripts, target);
   if (chain.empty()) chain = newestChain(scripts, {});

@@ -3,6 +3,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -25,10 +26,12 @@ class RunnerProfiles {
  public:
   // `paths`: all SQL files of the project. `read` is asked for files beside them (atlas.sum, V1__x.sql.conf, Cargo.toml).
   RunnerProfiles(const std::vector<std::string>& paths, std::vector<RunnerRule> rules, SiblingReader read);
+  // May be called from several threads.
   RunnerFacts of(const std::string& path, std::string_view text) const;
 
  private:
   struct Claim;
+  std::optional<std::string> read(const std::string& path) const;
   bool exists(const std::string& path) const;
   bool existsAbove(std::string folder, const std::string& name) const;
   Claim claim(const std::string& path, std::string_view text) const;
@@ -40,6 +43,8 @@ class RunnerProfiles {
   std::map<std::string, std::size_t> numbered_;              // folder → files with a leading number
   std::vector<RunnerRule> rules_;
   SiblingReader read_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, std::optional<std::string>> seen_;  // what read_ has answered
 };
 
 // Names of the profiles, for messages about configuration.

@@ -158,7 +158,7 @@ ProcessResult runProcess(const ProcessRequest& request) {
 ProcessResult runGit(std::vector<std::string> arguments, const std::string& folder, std::string_view input, bool index_of_hook) {
   ProcessRequest request;
   // The repository is not ours: its configuration must not make git run programs.
-  request.arguments = {"git", "-c", "core.fsmonitor=false", "-c", "core.quotePath=off", "--literal-pathspecs"};
+  request.arguments = {"git", "-c", "core.fsmonitor=false", "-c", "core.quotePath=off"};
   request.arguments.insert(request.arguments.end(), std::make_move_iterator(arguments.begin()), std::make_move_iterator(arguments.end()));
   request.folder = folder;
   request.input = input;

@@ -50,7 +50,7 @@ bool loadBaseline(const CheckOptions& o, SettleOptions& settle, std::string& err
 }
 
 void addLimits(const CheckOptions& o, const ProjectFacts& facts, SettleOptions& settle) {
-  if (facts.staged_files) settle.only.push_back(*facts.staged_files);
+  if (o.read.staged) settle.only.push_back(facts.staged);
   if (o.report_only.empty()) return;
   std::vector<std::string> paths;
   for (const std::string& path : o.report_only) paths.push_back(relativeToRoot(path, facts.root));
@@ -91,8 +91,7 @@ int check(const CheckOptions& options) {
   addLimits(options, project.facts, *settle_options);
 
   progress.stage("analyzing");
-  Program program = link(std::move(project.facts.units));                             // link
-  program.whole = program.whole && project.whole;
+  const Program program = link(std::move(project.facts.units));                       // link
   SourceCache sources(project.facts.source);
   Settled settled = settle(applyRules(program, allRules()), program, allRules(), *settle_options, sources);  // rules, settle
   if (!options.write_baseline.empty()) return writeBaseline(options, settled.findings);

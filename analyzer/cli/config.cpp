@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/suggest.h"
+#include "source/runner.h"
 
 namespace pglocklint {
 namespace {
@@ -18,8 +19,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view kFileName = "pglocklint.json";
 constexpr std::string_view kPoolerModes[] = {"none", "session", "transaction", "statement"};
 constexpr std::string_view kTimeouts[] = {"lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout", "deadlock_timeout"};
-constexpr std::string_view kRunners[] = {"psql", "psql-single-transaction", "flyway", "golang-migrate", "goose", "dbmate", "liquibase", "sqlx",
-                                         "diesel", "rails", "prisma", "atlas", "node-pg-migrate", "refinery"};
 
 // The place of a value, as a JSON pointer, and what is wrong with it.
 struct Problem {
@@ -82,7 +81,7 @@ MaybeProblem readRuleList(const Json& value, const std::string& place, std::vect
 
 MaybeProblem readRunners(const Json& value, const std::string& place, Config& config) {
   return forEachMember(value, place, [&](const std::string& glob, const Json& runner, const std::string& at) -> MaybeProblem {
-    if (auto problem = oneOf(runner, at, kRunners)) return problem;
+    if (auto problem = oneOf(runner, at, runnerNames())) return problem;
     config.runners.push_back({glob, runner.get<std::string>()});
     return std::nullopt;
   });
@@ -133,7 +132,7 @@ const ConfigKey kKeys[] = {
      [](const Json& v, const std::string& at, Config& c) { return readRuleList(v, at, c.disable); },
      [] { return Json{{"type", "array"}, {"items", {{"enum", ruleNames()}}}}; }},
     {"runners", "What runs the files that match a glob (relative to this file): it decides which statements share a transaction.", readRunners,
-     [] { return Json{{"type", "object"}, {"additionalProperties", enumSchema(kRunners)}}; }},
+     [] { return Json{{"type", "object"}, {"additionalProperties", enumSchema(runnerNames())}}; }},
     {"pooler", "Pooling mode between the program and PostgreSQL.",
      [](const Json& v, const std::string& at, Config& c) -> MaybeProblem {
        if (auto problem = oneOf(v, at, kPoolerModes)) return problem;

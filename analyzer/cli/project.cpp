@@ -123,8 +123,7 @@ Project openProject(const ReadOptions& options) {
   Project project;
   ProjectInput input;
   input.paths = options.paths;
-  const bool facts_or_stdin = !options.facts_folder.empty() || !options.stdin_path.empty();
-  if (input.paths.empty() && !facts_or_stdin) input.paths = {"."};
+  if (input.paths.empty() && options.facts_folder.empty()) input.paths = {"."};
   const std::string first_path = !input.paths.empty() ? input.paths.front() : ".";
   if (!loadConfig(options, first_path, project, input.config_root)) return project;
   input.runners = project.config.runners;
@@ -133,8 +132,6 @@ Project openProject(const ReadOptions& options) {
   input.everything = options.everything;
   input.stdin_path = options.stdin_path;
   if (!options.stdin_path.empty()) input.stdin_text = readStandardInput();
-  // One file from an editor, without the paths around it, is not the program.
-  project.whole = options.stdin_path.empty() || !options.paths.empty();
 
   if (!input.paths.empty() || !input.stdin_path.empty()) project.facts = readProject(input);
   if (!project.facts.errors.empty()) {

@@ -14,7 +14,6 @@ namespace pglocklint {
 struct Project {
   Config config;
   ProjectFacts facts;
-  bool whole = true;  // everything that belongs to the program is in view
   std::string error;  // empty, or why the run cannot go on
 };
 

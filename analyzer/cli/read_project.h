@@ -2,7 +2,6 @@
 #pragma once
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,8 +34,6 @@ struct ProjectFacts {
   std::vector<UnitStatus> unread;       // files that could not be read, or only in part
   std::uint64_t files = 0;              // files looked at
   std::vector<std::string> staged;      // `staged` only: files whose index content differs from HEAD, sorted
-  // With ProjectInput::staged: the files whose index content differs from HEAD; only their findings are shown.
-  std::optional<std::vector<std::string>> staged_files;
   // The text of a file as it was analyzed (index content with `staged`); empty when there is none.
   std::function<std::string(const std::string& file)> source;
 };

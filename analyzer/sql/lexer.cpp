@@ -144,27 +144,27 @@ std::size_t percentEnd(std::string_view text, std::size_t i) {
 constexpr std::string_view kWholeLine[] = {"!", "copy", "ef", "ev", "h", "help", "sf", "sf+", "sv", "sv+"};
 
 std::size_t metaCommandEnd(std::string_view text, std::size_t begin) {
-  const std::size_t line = lineEnd(text, begin);
-  std::size_t end = line;
   std::size_t i = begin + 1;
-  while (i < line && classOf(text[i]) != kSpace && text[i] != '\\') ++i;
+  while (i < text.size() && text[i] != '\\' && classOf(text[i]) != kSpace && text[i] != '\n') ++i;
   const std::string_view name = text.substr(begin + 1, i - begin - 1);
-  if (std::ranges::find(kWholeLine, name) == std::end(kWholeLine)) {
+  std::size_t end = i;
+  if (std::ranges::find(kWholeLine, name) != std::end(kWholeLine)) {
+    end = lineEnd(text, i);
+  } else {
     char quote = 0;
-    for (; i < line; ++i) {
-      const char c = text[i];
+    for (; end < text.size() && text[end] != '\n'; ++end) {
+      const char c = text[end];
       if (quote) {
-        if (c == '\\' && quote == '\'') ++i;
+        if (c == '\\' && quote == '\'' && end + 1 < text.size() && text[end + 1] != '\n') ++end;
         else if (c == quote) quote = 0;
       } else if (c == '\'' || c == '"' || c == '`') {
         quote = c;
       } else if (c == '\\') {
-        end = i;
         break;
       }
     }
   }
-  while (end > begin && (text[end - 1] == '\r' || text[end - 1] == ' ' || text[end - 1] == '\t')) --end;
+  while (end > begin + 1 && (text[end - 1] == '\r' || text[end - 1] == ' ' || text[end - 1] == '\t')) --end;
   return end;
 }
 

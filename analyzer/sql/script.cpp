@@ -313,9 +313,9 @@ class Scanner {
       std::size_t before = line;
       while (before > 0 && (quoted[before - 1] == '\r' || quoted[before - 1] == ' ')) --before;
       if (before == 0 || quoted[before - 1] != ';') continue;
-      Lexer rest(quoted, {.psql = false, .placeholders = false, .keep_comments = false}, static_cast<std::uint32_t>(line + 1));
-      const Token first = rest.next();
-      if (first.kind != TokenKind::Word || keywordIn(rest.text(first), kStarters).empty()) continue;
+      std::size_t end = line + 1;
+      while (end < quoted.size() && end - line <= kLongestHeadWord && ((quoted[end] | 0x20) >= 'a' && (quoted[end] | 0x20) <= 'z')) ++end;
+      if (keywordIn(quoted.substr(line + 1, end - line - 1), kStarters).empty()) continue;
       suspect_begin_ = open_.begin;
       suspect_quote_ = t.begin;
       suspect_end_ = t.begin + static_cast<std::uint32_t>(before) - 1;

@@ -453,9 +453,13 @@ class DynamicParser {
       if (omitted) parsed = std::move(again);
     }
     const BodyTokens tokens(text, lines_);
-    if (!parsed.error.empty())
-      result_.problems.push_back({like_.range, "dynamic SQL: " + parsed.error, tokens.mentionsLockInStrings(tokens.all())});
-    if ((!parsed.ddl.empty() || !parsed.bodies.empty()) && tokens.mentionsLockInStrings(tokens.all()))
+    const bool mentions_lock = tokens.mentionsLockInStrings(tokens.all());
+    if (!parsed.error.empty()) {
+      const std::string why = has_holes ? "too little of the text is known" : parsed.error;
+      result_.problems.push_back({like_.range, "dynamic SQL: " + why, mentions_lock});
+      if (has_holes && !mentions_lock) parsed.events.clear(), parsed.error.clear(), omitted = true;
+    }
+    if ((!parsed.ddl.empty() || !parsed.bodies.empty()) && mentions_lock)
       result_.problems.push_back({like_.range, "a definition inside of dynamic SQL is not followed", true});
     for (Event& event : parsed.events) add(std::move(event), omitted, tokens);
     if (parsed.events.empty()) {

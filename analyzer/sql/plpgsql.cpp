@@ -109,6 +109,11 @@ void PlpgsqlParser::statements() {
 }
 
 void PlpgsqlParser::statement() {
+  if (tokens_.oper(pos_, "#") && tokens_.word(pos_ + 1, "include") && tokens_.kind(pos_ + 2) == TokenKind::QuotedWord) {
+    problem(tokens_.range({pos_, pos_ + 3}), "text that a preprocessor includes is not read", false);
+    pos_ += 3;
+    return;
+  }
   if (tokens_.punctuation(pos_, ';')) {  // an empty statement; PostgreSQL refuses it, its meaning is plain
     ++pos_;
     return;
@@ -478,7 +483,8 @@ void PlpgsqlParser::exitStatement() {
 }
 
 void parsePlpgsql(const MappedText& body, const LineIndex& lines, Function& function, std::vector<NotUnderstood>& problems) {
-  PlpgsqlParser(body, lines, function, problems).parse();
+  const MappedText text = withoutTemplateTags(body);
+  PlpgsqlParser(text, lines, function, problems).parse();
 }
 
 }  // namespace pglocklint::sql

@@ -1,6 +1,7 @@
 // Which assignment gave a variable its value: reaching definitions over the blocks of a PL/pgSQL body. The text of an EXECUTE is
 // often put together in several steps, or one variable serves for several texts.
 #pragma once
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -33,12 +34,16 @@ class ReachingValues {
   std::vector<TokenSpan> everAssigned(std::string_view variable) const;
 
  private:
-  std::optional<std::size_t> lastAssignment(std::string_view variable, std::int32_t block, std::size_t before) const;
+  // One search: the places that may have given the variable its value.
+  class Search;
 
   const Function& function_;
   const AssignedValues& values_;
   std::vector<std::vector<std::int32_t>> predecessors_;
   std::vector<std::int32_t> handler_of_;  // by block: the scope that it is the first block of a handler of
+  // Where each variable is assigned, in order; variables that are never assigned are not in it.
+  std::map<std::string, std::vector<EventPlace>, std::less<>> assignments_;
+  mutable std::size_t budget_;  // blocks that may still be looked at: a huge body must not cost its square
 };
 
 }  // namespace pglocklint::sql

@@ -22,7 +22,8 @@ Event asUtility(const BodyTokens& tokens, TokenSpan span, const LineIndex& lines
 }  // namespace
 
 void parseSqlBody(const MappedText& body, const LineIndex& lines, Function& function, std::vector<NotUnderstood>& problems) {
-  const BodyTokens tokens(body, lines);
+  const MappedText plain = withoutTemplateTags(body);
+  const BodyTokens tokens(plain, lines);
   function.blocks.assign(1, Block{});
   std::vector<Event>& events = function.blocks[0].events;
   for (const TokenSpan& span : statementSpans(tokens)) {

@@ -125,6 +125,25 @@ bool BodyTokens::mentionsLockInStrings(TokenSpan span) const {
   return false;
 }
 
+MappedText withoutTemplateTags(const MappedText& text) {
+  static constexpr std::string_view kTags[] = {"if",  "elif",  "else",     "endif", "for",    "endfor",  "set",
+                                               "macro", "endmacro", "block", "endblock", "include", "import", "call", "endcall"};
+  MappedText result = text;
+  std::string& bytes = result.mutableText();
+  for (std::size_t at = bytes.find("{%"); at != std::string::npos; at = bytes.find("{%", at + 2)) {
+    std::size_t word = at + 2;
+    while (word < bytes.size() && (bytes[word] == '-' || bytes[word] == '+' || bytes[word] == ' ')) ++word;
+    std::size_t word_end = word;
+    while (word_end < bytes.size() && bytes[word_end] >= 'a' && bytes[word_end] <= 'z') ++word_end;
+    const bool tag = std::ranges::find(kTags, std::string_view(bytes).substr(word, word_end - word)) != std::end(kTags);
+    const std::size_t end = tag ? bytes.find("%}", word_end) : std::string::npos;
+    if (end == std::string::npos) continue;
+    for (std::size_t i = at; i < end + 2; ++i)
+      if (bytes[i] != '\n') bytes[i] = ' ';
+  }
+  return result;
+}
+
 void appendMapped(MappedText& to, const MappedText& piece) {
   const std::string& text = piece.text();
   for (std::uint32_t begin = 0, size = static_cast<std::uint32_t>(text.size()); begin < size;) {

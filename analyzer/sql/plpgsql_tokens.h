@@ -70,6 +70,9 @@ std::size_t BodyTokens::find(std::size_t i, std::size_t last, Stops stops) const
   return last;
 }
 
+// The text with the tags of template languages ({% if x %}) as spaces: what stands between them is read, all branches of it.
+MappedText withoutTemplateTags(const MappedText& text);
+
 // `piece` at the end of `to`, each byte still mapped to its place in the file.
 void appendMapped(MappedText& to, const MappedText& piece);
 

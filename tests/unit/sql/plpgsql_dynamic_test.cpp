@@ -268,6 +268,16 @@ TEST_CASE("Definitions and transaction commands in dynamic SQL stay statements")
   CHECK(b.problems[0].mentions_lock);
 }
 
+TEST_CASE("Text of which too little is known is counted, and suspect only if it locks") {
+  const ReadBody b = readBody("BEGIN EXECUTE 'EXPLAIN ' || q; EXECUTE 'ALTER x ' || y || ' pg_advisory_lock(' || z; END");
+  REQUIRE(b.problems.size() == 2);
+  CHECK(b.problems[0].reason == "dynamic SQL: too little of the text is known");
+  CHECK_FALSE(b.problems[0].mentions_lock);
+  CHECK(b.problems[1].mentions_lock);
+  CHECK(statementsOf(b)[0].kind == StatementKind::Utility);
+  CHECK(statementsOf(b)[1].kind == StatementKind::NotUnderstood);
+}
+
 TEST_CASE("Dynamic text that does not parse is an entry of its own") {
   const ReadBody b = readBody("BEGIN EXECUTE 'SELEC pg_advisory_lock(1)'; PERFORM f(); END");
   REQUIRE(b.problems.size() == 1);

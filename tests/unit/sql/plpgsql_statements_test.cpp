@@ -331,6 +331,16 @@ TEST_CASE("Ten thousand nested blocks are cut off with one entry") {
   }
 }
 
+TEST_CASE("Tags of a template language are passed over, includes of a preprocessor counted") {
+  const ReadBody b = readBody("BEGIN {% if debug %}RAISE WARNING 'x %', y;{% endif %} PERFORM f('{%s} %}'); END");
+  CHECK(b.problems.empty());
+  CHECK(graph(b) == Lines{"0: raise(y); perform(PERFORM f('{%s} %}'));"});
+  const ReadBody included = readBody("BEGIN IF a THEN\n#include \"x.sql\"\n END IF; PERFORM f(); END");
+  REQUIRE(included.problems.size() == 1);
+  CHECK(included.function.body_understood);
+  CHECK(graph(included).size() == 3);
+}
+
 TEST_CASE("Definitions and DO blocks in a body are passed over, and said so if they lock") {
   const ReadBody b = readBody("BEGIN CREATE TEMP TABLE x (a int); CREATE OR REPLACE FUNCTION g() RETURNS void LANGUAGE sql AS "
                               "'SELECT pg_advisory_lock(1)'; DO 'BEGIN NULL; END'; END");

@@ -285,7 +285,7 @@ Span Lowering::operatorChain(const PgQuery__AExpr& top, Expr& out) {
       tokens_[span.first].end == tokens_[span.last].begin) {
     Expr parameter;
     parameter.kind = ExprKind::Param, parameter.range = out.range;
-    parameter.text = text_.original.text().substr(tokens_[span.first].begin, tokens_[span.last].end - tokens_[span.first].begin);
+    parameter.text = written(tokens_[span.first].begin, tokens_[span.last].end);
     out = std::move(parameter);
   } else if (out.name == "+" && out.args.size() == 1 && out.args[0].is(ExprKind::Const) &&
              (out.args[0].literal == LiteralKind::Integer || out.args[0].literal == LiteralKind::Numeric)) {

@@ -11,7 +11,14 @@ bool isNumberPart(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= '
 
 }  // namespace
 
+std::string_view Lowering::written(std::uint32_t begin, std::uint32_t end) const {
+  begin = std::max(begin, text_.prefix) - text_.prefix, end = std::max(end, text_.prefix) - text_.prefix;
+  const std::string_view all = text_.original.text();
+  return begin < all.size() ? all.substr(begin, end - std::min(begin, end)) : std::string_view{};
+}
+
 SourceRange Lowering::bytes(std::uint32_t begin, std::uint32_t end) const {
+  begin = std::max(begin, text_.prefix) - text_.prefix, end = std::max(end, text_.prefix) - text_.prefix;
   if (end <= begin) return text_.lines.range(text_.original.toFile(begin), text_.original.toFile(begin));
   return text_.lines.range(text_.original.toFile(begin), text_.original.toFile(end - 1) + 1);
 }
@@ -22,9 +29,8 @@ SourceRange Lowering::range(Span span) const {
   if (const auto* p = placeholderAt(span.first)) begin = std::min(begin, p->begin);
   if (const auto* p = placeholderAt(span.last)) end = std::max(end, p->end);
   // 0xCAFE was parsed as 51966 and a blank.
-  const std::string& original = text_.original.text();
   if (tokens_[span.last].kind == TokenKind::Number)
-    while (end < original.size() && text_.parsed[end] == ' ' && original[end] != ' ' && tokens_.at(end) < 0 && isNumberPart(original[end])) ++end;
+    while (end < text_.parsed.size() && text_.parsed[end] == ' ' && isNumberPart(written(end, end + 1).front())) ++end;
   return bytes(begin, end);
 }
 
@@ -112,7 +118,7 @@ std::string Lowering::nameAt(std::int32_t i, std::string_view parsed_name) const
   const auto* p = placeholderAt(i);
   if (!p) return std::string(parsed_name);
   const std::uint32_t begin = std::min(p->begin, tokens_[i].begin), end = std::max(p->end, tokens_[i].end);
-  return text_.original.text().substr(begin, end - begin);
+  return std::string(written(begin, end));
 }
 
 Span Lowering::upTo(Span region, std::initializer_list<std::string_view> words) const {

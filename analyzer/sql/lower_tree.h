@@ -27,9 +27,11 @@ namespace pglocklint::sql {
 using Node = PgQuery__Node;
 using NodeList = std::span<Node* const>;
 
-// The statement as the parser saw it and as it is written: both have the same length.
+// The statement as the parser saw it and as it is written. Both have the same length, but for a keyword that may have been put in
+// front: `prefix` bytes of `parsed` stand nowhere in the file.
 struct StatementText {
   const MappedText& original;
+  std::uint32_t prefix;
   std::string_view parsed;
   const LineIndex& lines;
   TokenIndex tokens;
@@ -68,7 +70,9 @@ class Lowering {
   static constexpr std::size_t kMaxRuns = 200;  // alternations of operators in one chain that are kept as a tree
 
   // Places (lower_places.cpp)
+  // Offsets of `parsed`, here and in tokens and nodes.
   SourceRange bytes(std::uint32_t begin, std::uint32_t end) const;
+  std::string_view written(std::uint32_t begin, std::uint32_t end) const;
   Span token(int location) const;                       // the one token there
   Span callSpan(int location) const;                    // name ( … ), from the name
   Span nameSpan(int location) const;                    // a . b . c

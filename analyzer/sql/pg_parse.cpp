@@ -18,7 +18,7 @@ namespace pglocklint::sql {
 namespace {
 
 constexpr std::size_t kMaxTokens = 250'000;
-constexpr std::uint32_t kMaxChain = 60'000;       // links that nest: PostgreSQL's output function is quadratic in them
+constexpr std::uint32_t kMaxChain = 20'000;       // links that nest: writing the tree out is quadratic in them
 constexpr std::int32_t kSmallStatement = 4'000;   // tokens that fit on any stack, however they nest
 constexpr std::size_t kLargeStack = 512u << 20;
 
@@ -238,7 +238,7 @@ ParsedStatement parseStatement(const MappedText& text, const LineIndex& lines) {
     if (!a.parsed.tree)
       out = degraded(text, lines, *a.tokens, a.parsed.error, a.parsed.error_offset);
     else
-      out = lowered({text, a.text, lines, *a.tokens, a.placeholders}, *a.parsed.tree);
+      out = lowered({text, 0, a.text, lines, *a.tokens, a.placeholders}, *a.parsed.tree);
   });
   return out;
 }
@@ -246,15 +246,8 @@ ParsedStatement parseStatement(const MappedText& text, const LineIndex& lines) {
 std::optional<Query> parseExpression(const MappedText& text, const LineIndex& lines, std::string& error) {
   std::optional<Query> query;
   runSafely(text.text(), [&] {
-    // The keyword in front maps to the expression's own start; no place of a node lies in it but that of the whole.
     constexpr std::string_view kSelect = "SELECT ";
-    MappedText whole;
-    whole.append(kSelect, text.toFile(0));
-    std::string expression = text.text();
-    for (std::uint32_t i = 0; i < expression.size(); ++i)
-      if (i == 0 || text.toFile(i) != text.toFile(i - 1) + 1) whole.addSegment(static_cast<std::uint32_t>(kSelect.size()) + i, text.toFile(i));
-    whole.mutableText() += expression;
-    const Attempt a = attempt(whole.text());
+    const Attempt a = attempt(std::string(kSelect) + text.text());
     if (!a.parsed.tree) {
       error = a.parsed.error;
       return;
@@ -264,7 +257,7 @@ std::optional<Query> parseExpression(const MappedText& text, const LineIndex& li
       error = fmt::format("PostgreSQL {} grammar: not an expression", grammarVersion());
       return;
     }
-    ParsedStatement parsed = lowered({whole, a.text, lines, *a.tokens, a.placeholders}, tree);
+    ParsedStatement parsed = lowered({text, kSelect.size(), a.text, lines, *a.tokens, a.placeholders}, tree);
     if (parsed.events.size() == 1 && !parsed.events[0].statement.empty() && !parsed.events[0].statement[0].query.empty()) {
       query = std::move(parsed.events[0].statement[0].query[0]);
       if (!text.text().empty())

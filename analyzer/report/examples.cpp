@@ -3,12 +3,21 @@
 namespace pglocklint {
 namespace {
 
-// What a line says before a test's expectation, "… -- expect: lock-in-where".
-std::string_view withoutExpectation(std::string_view line) {
-  for (const std::string_view mark : {"-- expect:", "-- false-positive:", "-- false-negative:"})
-    if (const auto at = line.find(mark); at != std::string_view::npos) line = line.substr(0, at);
-  const auto last = line.find_last_not_of(" \t\r");
-  return last == std::string_view::npos ? std::string_view() : line.substr(0, last + 1);
+constexpr std::string_view kMarks[] = {"expect:", "false-positive:", "false-negative:"};
+
+// A line without what only a test reads: "… -- expect: lock-in-where", "… /* expect: lock-in-where */ …".
+std::string withoutExpectation(std::string_view line) {
+  std::string kept(line);
+  for (const std::string_view mark : kMarks) {
+    if (const auto at = kept.find(std::string("/* ").append(mark)); at != std::string::npos) {
+      const auto end = kept.find("*/", at);
+      const auto rest = end == std::string::npos ? kept.size() : kept.find_first_not_of(' ', end + 2);
+      kept.erase(at, (rest == std::string::npos ? kept.size() : rest) - at);
+    }
+    if (const auto at = kept.find(std::string("-- ").append(mark)); at != std::string::npos) kept.erase(at);
+  }
+  kept.erase(kept.find_last_not_of(" \t\r") + 1);
+  return kept;
 }
 
 }  // namespace
@@ -21,7 +30,7 @@ std::string exampleText(std::string_view rule, std::string_view file) {
     while (!rest.empty()) {
       const auto end = rest.find('\n');
       const std::string_view line = rest.substr(0, end);
-      const std::string_view kept = withoutExpectation(line);
+      const std::string kept = withoutExpectation(line);
       if (!kept.empty() || line.empty()) out.append(kept).append("\n");
       rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
     }

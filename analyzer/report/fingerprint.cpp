@@ -55,10 +55,10 @@ std::string sha256Hex(std::string_view bytes) {
 void addFingerprints(std::vector<Finding>& findings, const Program& program, SourceCache& sources) {
   std::map<std::string, int> occurrences;
   for (Finding& f : findings) {
-    std::string identity = f.code;
     const std::string_view place = f.function.empty() ? statementHead(f, program) : std::string_view(f.function);
-    for (const std::string_view part : {place, std::string_view(singleSpaced(sources.file(f.where.file).line(f.where.line))),
-                                        std::string_view(f.key_text), baseName(f.where.file)})
+    const std::string line = singleSpaced(sources.file(f.where.file).line(f.where.line));
+    std::string identity = f.code;
+    for (const std::string_view part : {place, std::string_view(line), std::string_view(f.key_text), baseName(f.where.file)})
       identity.append(1, '\0').append(part);
     const int occurrence = ++occurrences[identity];
     f.fingerprint = sha256Hex(identity + '\0' + std::to_string(occurrence));

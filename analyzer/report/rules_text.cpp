@@ -1,6 +1,7 @@
 #include "report/rules_text.h"
 
 #include <algorithm>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -41,10 +42,25 @@ std::string severityText(const RuleInfo& info) {
   return info.severity == Severity::Note ? "note, off unless asked for" : std::string(nameOf(info.severity));
 }
 
-struct ExampleSection {
-  std::string_view title, file;
+std::string_view clauseFixture(std::string_view clause) {
+  const auto bar = clause.rfind('|');
+  if (bar == std::string_view::npos) return "";
+  const auto first = clause.find_first_not_of(' ', bar + 1);
+  return first == std::string_view::npos ? "" : clause.substr(first);
+}
+
+// What the rule reports, by its first clause, and what it does not.
+struct ShownExample {
+  std::string_view title;
+  std::string text;
 };
-constexpr ExampleSection kExamples[] = {{"Reported", "bad.sql"}, {"Not reported", "good.sql"}};
+std::vector<ShownExample> examplesOf(const RuleInfo& info) {
+  std::vector<ShownExample> shown;
+  if (!info.clauses.empty()) shown.push_back({"Reported", exampleText(info.name, clauseFixture(info.clauses.front()))});
+  shown.push_back({"Not reported", exampleText(info.name, "good.sql")});
+  std::erase_if(shown, [](const ShownExample& e) { return e.text.empty(); });
+  return shown;
+}
 
 }  // namespace
 
@@ -95,8 +111,7 @@ std::string explainRule(const RuleInfo& info, bool color, std::size_t width) {
   out += heading("What to write instead") + wrapped(info.remedy, width, "  ");
   if (!info.clauses.empty()) out += heading("It reports");
   for (const std::string_view clause : info.clauses) out += wrapped(fmt::format("- {}", clauseText(clause)), width, "  ");
-  for (const ExampleSection& e : kExamples)
-    if (const std::string text = exampleText(info.name, e.file); !text.empty()) out += heading(e.title) + indented(text, "    ");
+  for (const ShownExample& e : examplesOf(info)) out += heading(e.title) + indented(e.text, "    ");
   out += heading("To allow it");
   out += fmt::format("  -- pglocklint:allow({}) the reason\n  on the line, or before the statement.\n", info.name);
   return out;
@@ -108,8 +123,7 @@ std::string ruleHelpText(const RuleInfo& info) {
 
 std::string ruleHelpMarkdown(const RuleInfo& info) {
   std::string out = fmt::format("{}\n\n{}\n\n**What to write instead.** {}\n", sentence(info.summary), info.explanation, info.remedy);
-  for (const ExampleSection& e : kExamples)
-    if (const std::string text = exampleText(info.name, e.file); !text.empty()) out += fmt::format("\n{}:\n\n```sql\n{}```\n", e.title, text);
+  for (const ShownExample& e : examplesOf(info)) out += fmt::format("\n{}:\n\n```sql\n{}```\n", e.title, e.text);
   out += fmt::format("\nTo allow it: `-- pglocklint:allow({}) the reason` on the line, or before the statement.\n", info.name);
   return out;
 }

@@ -179,8 +179,8 @@ TEST_CASE("the JSON report, whole") {
       "fixes": [
         {
           "file": "db/claim.sql",
-          "start": 82,
-          "end": 90,
+          "start": 92,
+          "end": 100,
           "text": "OFFSET 0"
         }
       ],

@@ -322,10 +322,18 @@ std::optional<Value> Resolver::column(const Expr& e, const ValueScope& scope, bo
 
 Value Resolver::columnOrVariable(const Expr& e, const ValueScope& scope) {
   bool maybe = false;
-  std::optional<Value> c = column(e, scope, maybe);
+  // In the text of EXECUTE a name is a column, never a variable. Where a front end has put the values of USING or format() in
+  // place, they still are variables: they stand outside the text, or where no relation could have them.
+  const bool dynamic = scope.statement != nullptr && scope.statement->dynamic;
+  const bool handed_in = dynamic && std::ranges::any_of(scope.statement->using_args, [&](const Expr& a) {
+    return a.range.known() && a.range.contains(e.range);
+  });
+  std::optional<Value> c;
+  if (!handed_in) c = column(e, scope, maybe);
   if (c && !maybe) return *c;
   // No relation is known to have it: PL/pgSQL and SQL functions then take their own variable or parameter.
-  if (auto v = variableOrParameter(e, scope)) return *v;
+  if (!dynamic || handed_in || !c)
+    if (auto v = variableOrParameter(e, scope)) return *v;
   if (c) return *c;
   Value v = placed(Value{}, e.range, scope.unit);
   v.kind = ValueKind::Column, v.name = e.name, v.relation = e.qualifier;

@@ -221,7 +221,8 @@ std::optional<std::string> hexToBits(std::string_view hex) {
 std::optional<Value> toBits(const Value& v, const std::string& type) {
   const bool varying = baseType(type) == "bit varying";
   const auto length = typeLength(type);
-  const int n = length.value_or(varying ? -1 : 1);
+  if (!varying && !length) return std::nullopt;  // bit is bit(1); but the facts may have dropped the length
+  const int n = length.value_or(-1);
   if (n > 4096 || n == 0) return std::nullopt;
   std::string bits;
   if (isInteger(v.type)) {
@@ -264,8 +265,10 @@ std::optional<Value> toText(const Value& v, const std::string& type) {
   if (baseType(v.type) == "character" && base != "character")
     while (s.ends_with(' ')) s.pop_back();
   if (base == "\"char\"" || (base == "name" && s.size() > 63)) return std::nullopt;
-  if (const auto length = typeLength(type); length || base == "character") {
-    const auto limit = static_cast<std::size_t>(std::max(length.value_or(base == "character" && type == base ? 1 : 0), 0));
+  const auto length = typeLength(type);
+  if (base == "character" && !length) return std::nullopt;
+  if (length) {
+    const auto limit = static_cast<std::size_t>(std::max(*length, 0));
     if (std::ranges::any_of(s, [](char c) { return static_cast<unsigned char>(c) > 127; }) || limit > kMaxText) return std::nullopt;
     if (s.size() > limit) s.resize(limit);
     if (base == "character") s.resize(limit, ' ');

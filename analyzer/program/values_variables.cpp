@@ -163,8 +163,6 @@ Value Resolver::placeholder(const Expr& e, const ValueScope& scope) {
 std::optional<Value> Resolver::variableOrParameter(const Expr& e, const ValueScope& scope) {
   if (scope.function == nullptr) return std::nullopt;
   const Function& f = *scope.function;
-  // Text of EXECUTE sees neither variables nor parameters.
-  if (scope.statement != nullptr && scope.statement->dynamic) return std::nullopt;
   const bool own = !e.qualifier.empty() && e.qualifier == f.name;
   if (isPlpgsql(f)) {
     if (!e.qualifier.empty() && !own) {

@@ -414,6 +414,14 @@ TEST_CASE("EXECUTE … USING hands its values to $n") {
   scope.catalogue = &f.catalogue, scope.function = &f.f, scope.statement = &s;
   CHECK(resolve(expr("$1"), scope).text == "99");
   CHECK(resolve(expr("$2"), scope).type == "unknown");
+  // Put in place by the front end, it still is the variable, even beside a relation that we do not know.
+  Query q = select({}, {from("elsewhere")});
+  scope.levels = {&q};
+  Expr name = expr("k");
+  name.range.begin = 40, name.range.end = 41, name.range.line = 3;
+  CHECK(resolve(name, scope).kind == ValueKind::Column);
+  s.using_args[0].range = name.range;
+  CHECK(resolve(name, scope).text == "99");
 }
 
 TEST_CASE("functions of one expression are looked into") {

@@ -14,7 +14,7 @@ namespace pglocklint::sql {
 namespace {
 
 // Limits on what variables that hold each other can expand to.
-constexpr int kMaxDepth = 400;
+constexpr int kMaxDepth = 200;
 constexpr int kMaxSteps = 5000;
 
 // --- from the expression to pieces ----------------------------------------------------------------------------------
@@ -113,12 +113,14 @@ class TextReader {
     if (span.last != span.first + 1 || !t_.name(span.first)) return false;
     const std::optional<HeldValue> value = held_(t_.folded(span.first), place_);
     if (!value) return false;
+    const std::size_t before = pieces_.size();
     const EventPlace outer = std::exchange(place_, value->place);
-    std::vector<Piece> pieces = piecesOf(value->expression, depth);
+    readPart(value->expression, depth + 1);
     place_ = outer;
-    if (std::ranges::all_of(pieces, &Piece::hole)) return false;
-    std::ranges::move(pieces, std::back_inserter(pieces_));
-    return true;
+    if (!std::all_of(pieces_.begin() + static_cast<std::ptrdiff_t>(before), pieces_.end(), [](const Piece& p) { return p.hole; }))
+      return true;
+    pieces_.resize(before);
+    return false;
   }
 
   // The functions that build SQL text.

@@ -1,5 +1,5 @@
-// PL/pgSQL bodies → blocks of events. Our own parser of the block structure (libpg_query's gives lines only, and gives up on unknown
-// variables); the SQL inside goes through parseStatement and parseExpression.
+// PL/pgSQL bodies → blocks of events. Our own parser of the block structure (libpg_query's gives lines only, and gives up on
+// unknown variables); the SQL inside goes through parseStatement and parseExpression.
 #pragma once
 #include "model/unit.h"
 #include "sql/mapped_text.h"

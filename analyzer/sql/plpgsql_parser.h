@@ -2,6 +2,7 @@
 // and expressions are cut out as text and go to the SQL parser. Like PostgreSQL's own scanner it finds the end of an
 // expression by the next keyword (THEN, LOOP, …) or semicolon outside of brackets.
 #pragma once
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -102,6 +103,7 @@ class PlpgsqlParser {
   void resolveExecutes();
   std::vector<Event> resolveExecute(const PendingExecute& pending, const ReachingValues& reaching);
   std::vector<Event> unknownExecute(const PendingExecute& pending, const ReachingValues& reaching);
+  bool mayMentionLock(TokenSpan text, const ReachingValues& reaching);
 
   // --- pieces
   Statement like(TokenSpan span, PlContext context, std::string head = {}) const;
@@ -131,6 +133,7 @@ class PlpgsqlParser {
   std::vector<std::string> block_labels_;          // for names written label.variable
   std::vector<PendingExecute> executes_;
   AssignedValues assigned_;
+  std::map<std::string, bool> lock_in_text_;       // by variable: a text ever assigned to it mentions a lock function
   int case_variables_ = 0;
 };
 

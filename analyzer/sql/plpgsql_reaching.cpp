@@ -7,7 +7,7 @@ namespace pglocklint::sql {
 
 namespace {
 
-constexpr std::size_t kBudget = 20'000'000;
+constexpr std::size_t kBudget = 2'000'000;
 
 std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
 
@@ -79,8 +79,10 @@ class ReachingValues::Search {
     if (!spend(f.blocks.size() + assignments_.size())) return;
     for (const EventPlace& place : assignments_)
       if (within(f, f.blocks[index(place.block)].scope, scope)) found_.insert(place);
-    for (std::size_t i = 0; i < f.blocks.size(); ++i)
-      if (within(f, f.blocks[i].scope, scope)) work_.insert(work_.end(), all_.predecessors_[i].begin(), all_.predecessors_[i].end());
+    for (std::size_t i = 0; i < f.blocks.size(); ++i) {
+      const auto& before = all_.predecessors_[i];
+      if (within(f, f.blocks[i].scope, scope)) work_.insert(work_.end(), before.begin(), before.end());
+    }
   }
 
   const ReachingValues& all_;
@@ -102,15 +104,6 @@ std::optional<HeldValue> ReachingValues::at(std::string_view variable, EventPlac
   const auto value = values_.find(*search.found().begin());
   if (value == values_.end()) return std::nullopt;
   return HeldValue{value->second, value->first};
-}
-
-std::vector<TokenSpan> ReachingValues::everAssigned(std::string_view variable) const {
-  std::vector<TokenSpan> all;
-  const auto assignments = assignments_.find(variable);
-  if (assignments == assignments_.end()) return all;
-  for (const EventPlace& place : assignments->second)
-    if (const auto value = values_.find(place); value != values_.end()) all.push_back(value->second);
-  return all;
 }
 
 }  // namespace pglocklint::sql

@@ -1,7 +1,6 @@
 // Which assignment gave a variable its value: reaching definitions over the blocks of a PL/pgSQL body. The text of an EXECUTE is
 // often put together in several steps, or one variable serves for several texts.
 #pragma once
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -30,8 +29,9 @@ class ReachingValues {
   // The one assignment whose value `variable` holds just before `place`; nullopt if it may be another one, or one without an
   // expression (INTO, a parameter).
   std::optional<HeldValue> at(std::string_view variable, EventPlace place) const;
-  // All expressions that are ever assigned to it.
-  std::vector<TokenSpan> everAssigned(std::string_view variable) const;
+  // Whether one of the expressions that are ever assigned to it satisfies `test`.
+  template <class Test>
+  bool anyAssigned(std::string_view variable, Test test) const;
 
  private:
   // One search: the places that may have given the variable its value.
@@ -45,5 +45,14 @@ class ReachingValues {
   std::map<std::string, std::vector<EventPlace>, std::less<>> assignments_;
   mutable std::size_t budget_;  // blocks that may still be looked at: a huge body must not cost its square
 };
+
+template <class Test>
+bool ReachingValues::anyAssigned(std::string_view variable, Test test) const {
+  const auto assignments = assignments_.find(variable);
+  if (assignments == assignments_.end()) return false;
+  for (const EventPlace& place : assignments->second)
+    if (const auto value = values_.find(place); value != values_.end() && test(value->second)) return true;
+  return false;
+}
 
 }  // namespace pglocklint::sql

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include "sql/dynamic_sql.h"
@@ -455,11 +456,21 @@ void PlpgsqlParser::resolveExecutes() {
   const ReachingValues reaching(function_, assigned_);
   std::vector<std::vector<Event>> resolved;
   for (const PendingExecute& pending : executes_) resolved.push_back(resolveExecute(pending, reaching));
-  for (std::size_t i = executes_.size(); i-- > 0;) {  // from the last to the first, so that places stay what they are
-    const EventPlace place = executes_[i].place;
-    std::vector<Event>& block = function_.blocks[static_cast<std::size_t>(place.block)].events;
-    const auto at = block.erase(block.begin() + static_cast<std::ptrdiff_t>(place.event));
-    block.insert(at, std::make_move_iterator(resolved[i].begin()), std::make_move_iterator(resolved[i].end()));
+  std::map<EventPlace, std::vector<Event>*> by_place;
+  for (std::size_t i = 0; i < executes_.size(); ++i) by_place[executes_[i].place] = &resolved[i];
+  for (auto at = by_place.begin(); at != by_place.end();) {
+    const std::int32_t block = at->first.block;
+    std::vector<Event>& old = function_.blocks[static_cast<std::size_t>(block)].events;
+    std::vector<Event> events;
+    for (std::size_t i = 0; i < old.size(); ++i) {
+      if (at == by_place.end() || at->first != EventPlace{block, i}) {
+        events.push_back(std::move(old[i]));
+        continue;
+      }
+      std::ranges::move(*at->second, std::back_inserter(events));
+      ++at;
+    }
+    old = std::move(events);
   }
 }
 
@@ -480,14 +491,21 @@ std::vector<Event> PlpgsqlParser::resolveExecute(const PendingExecute& pending, 
   return std::move(result.events);
 }
 
+// A literal in the expression, or in a text that one of its variables ever gets, names a lock function.
+bool PlpgsqlParser::mayMentionLock(TokenSpan text, const ReachingValues& reaching) {
+  if (tokens_.mentionsLockInStrings(text)) return true;
+  for (std::size_t i = text.first; i < text.last; ++i) {
+    if (!tokens_.name(i)) continue;
+    const auto [known, added] = lock_in_text_.try_emplace(tokens_.folded(i), false);
+    if (added) known->second = reaching.anyAssigned(known->first, [&](TokenSpan v) { return tokens_.mentionsLockInStrings(v); });
+    if (known->second) return true;
+  }
+  return false;
+}
+
 std::vector<Event> PlpgsqlParser::unknownExecute(const PendingExecute& pending, const ReachingValues& reaching) {
-  bool mentions = tokens_.mentionsLockInStrings(pending.parts.text);
-  for (std::size_t i = pending.parts.text.first; i < pending.parts.text.last && !mentions; ++i)
-    if (tokens_.name(i))
-      for (const TokenSpan& value : reaching.everAssigned(tokens_.folded(i)))
-        mentions = mentions || tokens_.mentionsLockInStrings(value);
   Statement statement = flow_.at(pending.place).statement[0];
-  problem(statement.range, "dynamic SQL: the text is not known", mentions);
+  problem(statement.range, "dynamic SQL: the text is not known", mayMentionLock(pending.parts.text, reaching));
   statement.kind = StatementKind::Utility;
   statement.head = "EXECUTE";
   statement.dynamic = statement.has_holes = true;

@@ -22,6 +22,15 @@ bool containsLockName(std::string_view text) {
 BodyTokens::BodyTokens(const MappedText& text, const LineIndex& lines) : text_(&text), lines_(&lines) {
   Lexer lexer(text.text(), {.psql = false, .placeholders = false, .keep_comments = false});
   for (Token t = lexer.next(); t.kind != TokenKind::End; t = lexer.next()) tokens_.push_back(t);
+  closing_.assign(tokens_.size(), tokens_.size());
+  std::vector<std::size_t> open;
+  for (std::size_t i = 0; i < tokens_.size(); ++i) {
+    if (punctuation(i, ';')) open.clear();  // nothing that we look for in brackets spans statements
+    if (punctuation(i, '(') || punctuation(i, '[')) open.push_back(i);
+    if ((!punctuation(i, ')') && !punctuation(i, ']')) || open.empty()) continue;
+    closing_[open.back()] = i;
+    open.pop_back();
+  }
 }
 
 std::string_view BodyTokens::text(std::size_t i) const {
@@ -51,16 +60,6 @@ std::string BodyTokens::upper(std::size_t i) const {
   std::string result(text(i));
   std::ranges::transform(result, result.begin(), upperAscii);
   return result;
-}
-
-std::size_t BodyTokens::closing(std::size_t i) const {
-  int depth = 0;
-  for (; i < count(); ++i) {
-    if (punctuation(i, ';')) return count();  // nothing that we look for in brackets spans statements
-    if (punctuation(i, '(') || punctuation(i, '[')) ++depth;
-    if ((punctuation(i, ')') || punctuation(i, ']')) && --depth <= 0) return i;
-  }
-  return count();
 }
 
 std::size_t BodyTokens::findWord(std::size_t i, std::size_t last, std::string_view lower_keyword) const {

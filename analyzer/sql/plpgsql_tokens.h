@@ -33,8 +33,8 @@ class BodyTokens {
   std::string folded(std::size_t i) const { return foldIdentifier(text(i)); }
   std::string upper(std::size_t i) const;
 
-  // The bracket that closes the one at i; count() if none does.
-  std::size_t closing(std::size_t i) const;
+  // The bracket that closes the one at i before the next semicolon; count() if none does.
+  std::size_t closing(std::size_t i) const { return i < closing_.size() ? closing_[i] : count(); }
   // The first token from i, at bracket depth 0, that `stops` accepts or that is a ';' at any depth; `last` if none.
   template <class Stops>
   std::size_t find(std::size_t i, std::size_t last, Stops stops) const;
@@ -57,6 +57,7 @@ class BodyTokens {
   const MappedText* text_;
   const LineIndex* lines_;
   std::vector<Token> tokens_;
+  std::vector<std::size_t> closing_;  // by token
 };
 
 template <class Stops>

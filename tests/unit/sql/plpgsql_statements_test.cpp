@@ -288,8 +288,8 @@ TEST_CASE("Broken bodies end in an entry, not in a crash") {
         "BEGIN FOR IN LOOP END LOOP; END", "BEGIN FOR x IN 1.. LOOP END LOOP; END", "BEGIN FOREACH x IN y LOOP END LOOP; END",
         "BEGIN EXIT; END", "BEGIN CONTINUE x; END", "BEGIN EXCEPTION WHEN", "BEGIN ELSE END", "BEGIN SELECT 'x; END",
         "BEGIN PERFORM f((; END", "BEGIN x := ; END", "BEGIN x[ := 1; END", "<<a BEGIN END", "BEGIN EXECUTE; END",
-        "BEGIN EXECUTE 'x' INTO; END", "BEGIN EXECUTE format('%'); END", "BEGIN RETURN QUERY EXECUTE; END", "BEGIN LOOP END IF; END",
-        "BEGIN NULL; END; SELECT 1", "BEGIN WHILE LOOP END LOOP; END", "BEGIN CLOSE; END", "BEGIN EXECUTE 'a' USING; END", "#",
+        "BEGIN EXECUTE 'x' INTO; END", "BEGIN EXECUTE format('%'); END", "BEGIN RETURN QUERY EXECUTE; END",
+        "BEGIN LOOP END IF; END", "BEGIN NULL; END; SELECT 1", "BEGIN WHILE LOOP END LOOP; END", "BEGIN CLOSE; END", "BEGIN EXECUTE 'a' USING; END", "#",
         "BEGIN x.y.[1] := 2; END"}) {
     const ReadBody b = readBody(body);
     checkEdges(b);
@@ -321,7 +321,8 @@ TEST_CASE("What is cut off at any byte is still read") {
 }
 
 TEST_CASE("Ten thousand nested blocks are cut off with one entry") {
-  for (const char* begin : {"BEGIN ", "LOOP ", "IF a THEN ", "CASE WHEN a THEN ", "FOR i IN 1..2 LOOP ", "DECLARE a int; BEGIN "}) {
+  for (const char* begin :
+       {"BEGIN ", "LOOP ", "IF a THEN ", "CASE WHEN a THEN ", "FOR i IN 1..2 LOOP ", "DECLARE a int; BEGIN "}) {
     std::string body = "BEGIN ";
     for (int i = 0; i < 10000; ++i) body += begin;
     const ReadBody b = readBody(body + "PERFORM pg_advisory_lock(1); END");

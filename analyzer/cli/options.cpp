@@ -47,11 +47,11 @@ void addCheck(CLI::App& app, CheckOptions& o, bool& no_cache) {
   auto* baseline = app.add_option("--baseline", o.baseline, "withhold the findings listed in this file")->type_name("FILE");
   app.add_option("--write-baseline", o.write_baseline, "list today's findings in this file and exit with 0")->type_name("FILE")->excludes(baseline);
   app.add_option("--report-only", o.report_only, "show only findings that touch this file or folder (repeatable)")
-      ->type_name("PATH")->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      ->type_name("PATH")->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("--enable", o.enable, "switch a rule and its notes on (repeatable)")
-      ->type_name("RULE")->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      ->type_name("RULE")->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("--disable", o.disable, "switch a rule off (repeatable)")
-      ->type_name("RULE")->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      ->type_name("RULE")->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_flag("--all", o.all, "switch all rules and notes on");
   app.add_flag("--no-cache", no_cache, "read every file anew");
   app.add_flag("--coverage", o.list_coverage, "list what was not understood");

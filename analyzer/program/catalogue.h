@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -74,6 +75,7 @@ class Catalogue {
 
   std::vector<Relation> relations;  // in the order of their definitions
   std::vector<Routine> routines;
+  std::map<std::string, double, std::less<>> builtin_costs;  // ALTER FUNCTION pg_catalog.… COST, by name
   // Call after the vectors have been filled or changed: builds the indexes that the look-ups use.
   void index();
 

@@ -129,12 +129,22 @@ class LockSearch {
   bool inFrom(const FromItem& f) {
     if (f.kind == FromKind::Relation)
       if (const Relation* r = catalogue_.relation(f.schema, f.name)) {
-        if (r->view && r->kind == RelationKind::View && in(*r->view)) return true;
+        if (r->view && r->kind == RelationKind::View && inView(*r)) return true;
         for (const Expr* p : r->policies)
           if (in(*p)) return true;
       }
     return any(f.query) || anyExpr(f.functions) || anyExpr(f.on) ||
            std::any_of(f.sides.begin(), f.sides.end(), [&](const FromItem& s) { return inFrom(s); });
+  }
+  // Each view is looked into once, however many others read it; one that reads itself adds nothing new.
+  bool inView(const Relation& r) {
+    const auto [seen, first] = views_.emplace(&r, false);
+    if (first) {
+      const bool found = in(*r.view);
+      views_[&r] = found;
+      return found;
+    }
+    return seen->second;
   }
   bool search(const Query& q) {
     for (const Cte& c : q.ctes)
@@ -152,6 +162,7 @@ class LockSearch {
   }
 
   const Catalogue& catalogue_;
+  std::map<const Relation*, bool> views_;
   int depth_ = 0;
 };
 

@@ -229,7 +229,6 @@ void runSubSelect(const Term& t, const Stages& stages, Tree& tree) {
     d.once = host.once && !host.many;
     d.discards = host.discards;
     d.limited = host.limited, d.limit_blame = host.limit_blame;
-    d.limit_is_host = true;
   } else {
     d.once = host.once;  // an InitPlan: once, when a row first asks for it
   }
@@ -237,14 +236,7 @@ void runSubSelect(const Term& t, const Stages& stages, Tree& tree) {
     d.pull = Pull::FirstRow;
     d.dead_targets = existsDropsTargets(level);
     d.dead_blame = {Cause::ExistsSelectList, t.range()};
-    if (d.dead_targets) {
-      d.pull = Pull::All;
-      d.limited = d.limited || !d.limit_is_host;
-      if (d.limit_blame.cause == Cause::None) d.limit_blame = {Cause::FirstRowOnly, t.range()};
-      d.limited = true;
-    } else {
-      d.limited = true, d.limit_blame = {Cause::FirstRowOnly, t.range()};
-    }
+    d.limited = true, d.limit_blame = {Cause::FirstRowOnly, t.range()};
     if (stages.conjunct && per_row && !volatileDeep(level))
       d.discards.push_back({Rows::PlanDependent, Sureness::ByPlan, {Cause::SemiJoin, t.range()}});
   } else if (t.sublink == SubLink::Any || t.sublink == SubLink::All) {
@@ -654,7 +646,7 @@ void LevelRun::makeFlows() {
     group_ = aggregate_;
     group_.position = CallPosition::GroupBy;
     if (many_from_) discard(group_, Rows::Superset, Sureness::Always, Cause::GroupingKey, level_.source ? level_.source->range : SourceRange{});
-    having_ = block(sort_input, by_index);
+    having_ = sort_input;
     having_.position = CallPosition::Having;
   }
   window_ = block(sort_input, Sureness::ByPlan);

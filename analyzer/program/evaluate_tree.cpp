@@ -551,7 +551,7 @@ Callee Builder::callee(const Expr& e) {
   if (const LockFunction* lock = catalog ? findLockFunction(e.name) : nullptr) {
     c.known = true, c.strict = true, c.locks = true, c.boolean = lock->returns_boolean;
     // ALTER FUNCTION pg_catalog.… COST, where the program does that.
-    if (const Routine* altered = tree_.catalogue->routine("pg_catalog", e.name, e.args.size())) c.cost = altered->cost;
+    if (const auto cost = tree_.catalogue->builtin_costs.find(e.name); cost != tree_.catalogue->builtin_costs.end()) c.cost = cost->second;
     return c;
   }
   if (const Builtin* b = catalog ? findBuiltin(e.name) : nullptr; b && (e.qualifier == "pg_catalog" || !tree_.catalogue->routine("", e.name, e.args.size()))) {

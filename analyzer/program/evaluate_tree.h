@@ -290,7 +290,6 @@ struct Flow {
   bool filtered = false;                   // rows may be missing: a condition or LIMIT stands between here and the result
   bool repeated = false;                   // known to run more than once per row
   bool limit_only_one_row = false;
-  bool limit_is_host = false;              // `limited` comes from the row that asks, not from the level itself
   bool at_most_one = false;                // per round of a recursion
   bool in_recursion = false;
   Sureness sureness = Sureness::Always;    // extra doubt (Memoize)

@@ -76,6 +76,7 @@ class History {
   }
 
   std::vector<LiveRoutine> routines;
+  std::map<std::string, double, std::less<>> builtin_costs;
   std::map<NameKey, LiveRelation> relations;
   std::map<std::pair<NameKey, std::string>, SchemaObject> triggers, policies;
   std::vector<SchemaObject> others;  // indexes, domains, further ALTER TABLE checks
@@ -157,6 +158,9 @@ class History {
         if (o.rfind("parallel ", 0) == 0) r.routine.altered_parallel = o.substr(9);
       }
     }
+    if (d.schema == "pg_catalog")
+      for (const std::string& o : d.options)
+        if (o.rfind("cost ", 0) == 0) builtin_costs[d.name] = std::strtod(o.c_str() + 5, nullptr);
   }
 
   void dropFunction(const Ddl& d) {
@@ -374,6 +378,7 @@ void addHistory(const std::deque<Unit>& units, const Includes& includes, const s
     live.routines.insert(r.routine.function);
     live.catalogue.routines.push_back(std::move(r.routine));
   }
+  live.catalogue.builtin_costs.merge(h.builtin_costs);
   live.superseded += h.superseded;
 }
 

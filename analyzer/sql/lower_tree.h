@@ -34,8 +34,8 @@ struct StatementText {
   std::uint32_t prefix;
   std::string_view parsed;
   const LineIndex& lines;
-  TokenIndex tokens;
-  std::vector<RewrittenPlaceholder> placeholders;  // sorted by begin
+  const TokenIndex& tokens;
+  const std::vector<RewrittenPlaceholder>& placeholders;  // sorted by begin
 };
 
 // Calls visit for `root` and every message below it, in field order, without recursion; visit answers whether to go deeper.

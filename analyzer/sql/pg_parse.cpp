@@ -110,9 +110,6 @@ bool callsLockFunction(const PgQuery__ParseResult& tree) {
   return found;
 }
 
-// What PostgreSQL 15 calls a syntax error although a later version, or a driver, would take it.
-bool worthRewriting(std::string_view original, std::string_view rewritten) { return original != rewritten; }
-
 ParsedStatement lowered(const StatementText& text, const PgQuery__ParseResult& tree) {
   ParsedStatement out;
   Lowering lowering(text);
@@ -178,34 +175,40 @@ ParsedStatement degraded(const MappedText& text, const LineIndex& lines, const T
   return out;
 }
 
+// Tokens look into `text`: an attempt stays where it was made.
 struct Attempt {
-  std::string text;                              // what the parser saw
+  explicit Attempt(std::string parsed_text) : text(std::move(parsed_text)), tokens(text, kMaxTokens) {}
+  Attempt(const Attempt&) = delete;
+  Attempt& operator=(const Attempt&) = delete;
+
+  std::string text;  // what the parser saw
+  TokenIndex tokens;
   std::vector<RewrittenPlaceholder> placeholders;
-  std::optional<TokenIndex> tokens;
   Parsed parsed;
 };
 
 // As written, then rewritten. Returns the attempt that succeeded or the first one with its error.
-Attempt attempt(const std::string& text) {
-  Attempt first;
-  first.text = text;
-  first.tokens.emplace(text, kMaxTokens);
+std::unique_ptr<Attempt> attempt(std::string written) {
+  auto first = std::make_unique<Attempt>(std::move(written));
+  const std::string& text = first->text;
   if (text.find('\0') != std::string::npos) {
-    first.parsed.error = "NUL byte in the statement";
-    first.parsed.error_offset = static_cast<std::uint32_t>(text.find('\0'));
+    first->parsed.error = "NUL byte in the statement";
+    first->parsed.error_offset = static_cast<std::uint32_t>(text.find('\0'));
     return first;
   }
-  if (tooLarge(*first.tokens, first.parsed.error)) return first;
-  first.parsed = parse(text);
-  if (first.parsed.tree) return first;
-  Attempt second;
-  second.text = rewritePlaceholders(text, true, second.placeholders);
-  if (second.text.size() != text.size() || !worthRewriting(text, second.text)) return first;
-  std::ranges::sort(second.placeholders, {}, &RewrittenPlaceholder::begin);
-  second.parsed = parse(second.text);
-  if (!second.parsed.tree) return first;
-  second.tokens.emplace(second.text, kMaxTokens);
-  return second;
+  if (tooLarge(first->tokens, first->parsed.error)) return first;
+  first->parsed = parse(text);
+  if (first->parsed.tree) return first;
+  std::vector<RewrittenPlaceholder> placeholders;
+  std::string rewritten = rewritePlaceholders(text, true, placeholders);
+  if (rewritten.size() != text.size() || rewritten == text) return first;
+  auto second = std::make_unique<Attempt>(std::move(rewritten));
+  second->placeholders = std::move(placeholders);
+  std::ranges::sort(second->placeholders, {}, &RewrittenPlaceholder::begin);
+  std::string error;
+  if (tooLarge(second->tokens, error)) return first;
+  second->parsed = parse(second->text);
+  return second->parsed.tree ? std::move(second) : std::move(first);
 }
 
 bool onLargeStack() {
@@ -234,11 +237,11 @@ int grammarVersion() { return PG_VERSION_NUM / 10000; }
 ParsedStatement parseStatement(const MappedText& text, const LineIndex& lines) {
   ParsedStatement out;
   runSafely(text.text(), [&] {
-    const Attempt a = attempt(text.text());
-    if (!a.parsed.tree)
-      out = degraded(text, lines, *a.tokens, a.parsed.error, a.parsed.error_offset);
+    const auto a = attempt(text.text());
+    if (!a->parsed.tree)
+      out = degraded(text, lines, a->tokens, a->parsed.error, a->parsed.error_offset);
     else
-      out = lowered({text, 0, a.text, lines, *a.tokens, a.placeholders}, *a.parsed.tree);
+      out = lowered({text, 0, a->text, lines, a->tokens, a->placeholders}, *a->parsed.tree);
   });
   return out;
 }
@@ -247,17 +250,17 @@ std::optional<Query> parseExpression(const MappedText& text, const LineIndex& li
   std::optional<Query> query;
   runSafely(text.text(), [&] {
     constexpr std::string_view kSelect = "SELECT ";
-    const Attempt a = attempt(std::string(kSelect) + text.text());
-    if (!a.parsed.tree) {
-      error = a.parsed.error;
+    const auto a = attempt(std::string(kSelect) + text.text());
+    if (!a->parsed.tree) {
+      error = a->parsed.error;
       return;
     }
-    const auto& tree = *a.parsed.tree;
+    const auto& tree = *a->parsed.tree;
     if (tree.n_stmts != 1 || tree.stmts[0]->stmt->node_case != PG_QUERY__NODE__NODE_SELECT_STMT) {
       error = fmt::format("PostgreSQL {} grammar: not an expression", grammarVersion());
       return;
     }
-    ParsedStatement parsed = lowered({text, kSelect.size(), a.text, lines, *a.tokens, a.placeholders}, tree);
+    ParsedStatement parsed = lowered({text, kSelect.size(), a->text, lines, a->tokens, a->placeholders}, tree);
     if (parsed.events.size() == 1 && !parsed.events[0].statement.empty() && !parsed.events[0].statement[0].query.empty()) {
       query = std::move(parsed.events[0].statement[0].query[0]);
       if (!text.text().empty())

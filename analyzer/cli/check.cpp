@@ -1,7 +1,6 @@
 #include "cli/check.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -15,8 +14,6 @@
 
 namespace pglocklint {
 namespace {
-
-namespace fs = std::filesystem;
 
 std::string formatted(const RunReport& run, const CheckOptions& o, SourceCache& sources) {
   switch (o.format) {
@@ -136,15 +133,6 @@ int exitStatus(const std::vector<Finding>& findings, FailOn fail_on) {
   if (fail_on == FailOn::Never) return kNothing;
   const Severity least = fail_on == FailOn::Error ? Severity::Error : fail_on == FailOn::Warning ? Severity::Warning : Severity::Note;
   return std::ranges::any_of(findings, [&](const Finding& f) { return !f.suppressed && f.severity >= least; }) ? kFindings : kNothing;
-}
-
-std::string relativeToRoot(const std::string& path, const std::string& root) {
-  if (root.empty()) return path;
-  std::error_code ignored;
-  const fs::path absolute = fs::weakly_canonical(fs::absolute(path, ignored), ignored);
-  const fs::path base = fs::weakly_canonical(root, ignored);
-  const fs::path relative = absolute.lexically_relative(base);
-  return relative.empty() || *relative.begin() == ".." ? path : relative.generic_string();
 }
 
 }  // namespace pglocklint

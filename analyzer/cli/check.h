@@ -16,7 +16,4 @@ std::optional<SettleOptions> settleOptions(const CheckOptions& options, const Co
 // 1 if a finding that is not suppressed is at least as severe as asked for.
 int exitStatus(const std::vector<Finding>& findings, FailOn fail_on);
 
-// A path of the command line, relative to the working directory, as reports name files: relative to the root.
-std::string relativeToRoot(const std::string& path, const std::string& root);
-
 }  // namespace pglocklint

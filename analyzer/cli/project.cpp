@@ -50,6 +50,17 @@ bool loadConfig(const ReadOptions& options, const std::string& first_path, Proje
   return config.has_value();
 }
 
+// A path that was asked for by name must be readable; what lies below a folder is coverage.
+std::string unreadRequest(const std::vector<std::string>& paths, const ProjectFacts& facts) {
+  for (const UnitStatus& unread : facts.unread)
+    for (const std::string& path : paths) {
+      std::string_view file = unread.file;
+      while (file.ends_with('/')) file.remove_suffix(1);
+      if (unread.status == "not-read" && relativeToRoot(path, facts.root) == file) return fmt::format("cannot read {}: {}", path, unread.reason);
+    }
+  return "";
+}
+
 // Facts of files that were also read from source yield to them.
 bool addFactsOf(const std::string& folder, Project& project) {
   std::error_code error;
@@ -79,6 +90,15 @@ bool addFactsOf(const std::string& folder, Project& project) {
 }
 
 }  // namespace
+
+std::string relativeToRoot(const std::string& path, const std::string& root) {
+  if (root.empty()) return path;
+  std::error_code ignored;
+  const fs::path absolute = fs::weakly_canonical(fs::absolute(path, ignored), ignored);
+  const fs::path base = fs::weakly_canonical(root, ignored);
+  const fs::path relative = absolute.lexically_relative(base);
+  return relative.empty() || *relative.begin() == ".." ? path : relative.generic_string();
+}
 
 std::optional<std::string> readFile(const std::string& path, std::string& error) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
@@ -134,10 +154,8 @@ Project openProject(const ReadOptions& options) {
   if (!options.stdin_path.empty()) input.stdin_text = readStandardInput();
 
   if (!input.paths.empty() || !input.stdin_path.empty()) project.facts = readProject(input);
-  if (!project.facts.errors.empty()) {
-    project.error = project.facts.errors.front();
-    return project;
-  }
+  project.error = project.facts.errors.empty() ? unreadRequest(input.paths, project.facts) : project.facts.errors.front();
+  if (!project.error.empty()) return project;
   if (!options.facts_folder.empty()) addFactsOf(options.facts_folder, project);
   return project;
 }

@@ -23,6 +23,9 @@ Project openProject(const ReadOptions& options);
 // The contents of a file, or nullopt and the reason.
 std::optional<std::string> readFile(const std::string& path, std::string& error);
 
+// A path of the command line, relative to the working directory, as reports name files: relative to the root.
+std::string relativeToRoot(const std::string& path, const std::string& root);
+
 // The facts in a .json file: one unit, or an array of units.
 std::vector<Unit> unitsFromJson(std::string_view text, std::string& error);
 

@@ -26,20 +26,11 @@ std::string singleSpaced(std::string_view line) {
 
 std::string_view baseName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// The leading keywords of the innermost statement around the finding: "UPDATE", "CREATE INDEX".
-std::string_view statementHead(const Finding& finding, const Program& program) {
-  const Statement* innermost = nullptr;
-  for (const Unit& unit : program.units) {
-    if (unit.files.empty() || unit.files.front() != finding.where.file) continue;
-    for (const Function& f : unit.functions)
-      for (const Block& b : f.blocks)
-        for (const Event& e : b.events)
-          for (const Statement& s : e.statement)
-            if (s.range.file == 0 && s.range.begin <= finding.where.begin && finding.where.end <= s.range.end &&
-                (innermost == nullptr || s.range.end - s.range.begin < innermost->range.end - innermost->range.begin))
-              innermost = &s;
-  }
-  return innermost ? std::string_view(innermost->head) : std::string_view();
+// The leading keywords of the innermost statement around the finding.
+std::string_view statementHead(const Finding& finding, StatementIndexes& statements) {
+  for (const StatementIndex::Entry* e : statements.file(finding.where.file).around(finding.where.begin, finding.where.end))
+    if (!e->head.empty()) return e->head;
+  return "";
 }
 
 }  // namespace
@@ -52,10 +43,10 @@ std::string sha256Hex(std::string_view bytes) {
   return hex;
 }
 
-void addFingerprints(std::vector<Finding>& findings, const Program& program, SourceCache& sources) {
+void addFingerprints(std::vector<Finding>& findings, StatementIndexes& statements, SourceCache& sources) {
   std::map<std::string, int> occurrences;
   for (Finding& f : findings) {
-    const std::string_view place = f.function.empty() ? statementHead(f, program) : std::string_view(f.function);
+    const std::string_view place = f.function.empty() ? statementHead(f, statements) : std::string_view(f.function);
     const std::string line = singleSpaced(sources.file(f.where.file).line(f.where.line));
     std::string identity = f.code;
     for (const std::string_view part : {place, std::string_view(line), std::string_view(f.key_text), baseName(f.where.file)})

@@ -8,13 +8,14 @@
 #include "report/settle.h"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "report/fingerprint.h"
+#include "report/statement_index.h"
 #include "report/suggest.h"
 
 namespace pglocklint {
@@ -71,85 +72,78 @@ struct Suppression {
   std::vector<AllowedRule> rules;
 };
 
-std::vector<Suppression> suppressionsOf(const Program& program) {
-  std::vector<Suppression> all;
-  for (const Unit& unit : program.units)
-    for (const Allow& allow : unit.allows) {
-      if (allow.range.file >= unit.files.size()) continue;
-      Suppression s{&unit, &allow, unit.files[allow.range.file], {}};
-      for (const std::string& name : allow.rules) s.rules.push_back({name, findRule(name), false});
-      all.push_back(std::move(s));
-    }
-  return all;
-}
-
-bool isScript(const Function& f) {
-  return f.kind == FunctionKind::Script || f.kind == FunctionKind::DownScript || f.kind == FunctionKind::NamedQuery;
-}
-
-// Calls visit(range) for every statement of the unit, of whatever kind. A CREATE FUNCTION and a DO block are statements around those
-// in their bodies; a whole file is none.
-template <class Visit>
-void forEachStatement(const Unit& unit, Visit visit) {
-  for (const Ddl& d : unit.ddl) visit(d.range);
-  for (const Function& f : unit.functions) {
-    if (!isScript(f)) visit(f.range);
-    for (const Variable& v : f.variables) visit(v.range);
-    for (const Block& b : f.blocks)
-      for (const Event& e : b.events) {
-        for (const Statement& s : e.statement) visit(s.range);
-        for (const TransactionOp& t : e.transaction) visit(t.range);
-        for (const Setting& s : e.setting) visit(s.range);
-        for (const SessionOp& s : e.session) visit(s.range);
-        for (const Exit& x : e.exit) visit(x.range);
+// All suppression comments, found by the place they cover.
+class Suppressions {
+ public:
+  Suppressions(const Program& program, StatementIndexes& statements, SourceCache& sources) : statements_(statements), sources_(sources) {
+    for (const Unit& unit : program.units)
+      for (const Allow& allow : unit.allows) {
+        if (allow.range.file >= unit.files.size()) continue;
+        Suppression s{&unit, &allow, unit.files[allow.range.file], {}};
+        for (const std::string& name : allow.rules) s.rules.push_back({name, findRule(name), false});
+        all_.push_back(std::move(s));
       }
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      InFile& file = files_[all_[i].file];
+      if (all_[i].allow->whole_file) file.whole.push_back(i);
+      file.by_line.emplace(all_[i].allow->range.line, i);
+      file.by_next_token.emplace(all_[i].allow->next_token, i);
+    }
   }
-}
 
-bool containsPlace(const SourceRange& statement, const Location& place) {
-  return statement.known() && statement.begin <= place.begin && place.end <= statement.end;
-}
+  const std::vector<Suppression>& all() const { return all_; }
 
-// The comment stands before the statement: its next token begins the innermost statement around the finding, or one further out.
-// The facts of `IF condition THEN` and the like begin at the condition; between comment and condition there is no semicolon then.
-bool precedesStatement(const Suppression& s, const Location& place, SourceCache& sources) {
-  const std::uint32_t next = s.allow->next_token;
-  constexpr std::uint32_t kNone = 0xFFFFFFFF;
-  std::uint32_t first_after = kNone;  // where the first statement at or after the comment's next token begins
-  bool covers = false, covers_first = false;
-  forEachStatement(*s.unit, [&](const SourceRange& r) {
-    if (!r.known() || r.file != s.allow->range.file) return;
-    if (r.begin == next && containsPlace(r, place)) covers = true;
-    if (r.begin >= next && r.begin <= first_after) {
-      if (r.begin < first_after) covers_first = false;
-      first_after = r.begin;
-      covers_first = covers_first || containsPlace(r, place);
-    }
-  });
-  if (covers || !covers_first) return covers;
-  const std::string& text = sources.file(s.file).text();
-  return first_after <= text.size() && text.substr(next, first_after - next).find(';') == std::string::npos;
-}
+  // The reason of the comment that allows the finding, or nullopt. Every comment that covers it counts as used.
+  std::optional<std::string> reasonFor(const Finding& f) {
+    std::optional<std::string> reason;
+    for (const std::size_t i : covering(f.where))
+      for (AllowedRule& allowed : all_[i].rules)
+        if (allowed.rule != nullptr && allowed.rule->info.name == f.rule) {
+          allowed.used = true;
+          if (!reason) reason = all_[i].allow->reason;
+        }
+    return reason;
+  }
 
-bool covers(const Suppression& s, const Finding& f, SourceCache& sources) {
-  if (s.file != f.where.file) return false;
-  if (s.allow->whole_file) return true;
-  const std::uint32_t line = s.allow->range.line;
-  if (f.where.line <= line && line <= std::max(f.where.line, f.where.end_line)) return true;
-  return precedesStatement(s, f.where, sources);
-}
+ private:
+  struct InFile {
+    std::vector<std::size_t> whole;
+    std::multimap<std::uint32_t, std::size_t> by_line, by_next_token;
+  };
 
-// The reason of the comment that allows the finding, or nullopt. Every comment that covers it counts as used.
-std::optional<std::string> allowedBecause(const Finding& f, std::vector<Suppression>& suppressions, SourceCache& sources) {
-  std::optional<std::string> reason;
-  for (Suppression& s : suppressions)
-    for (AllowedRule& allowed : s.rules)
-      if (allowed.rule != nullptr && allowed.rule->info.name == f.rule && covers(s, f, sources)) {
-        allowed.used = true;
-        if (!reason) reason = s.allow->reason;
-      }
-  return reason;
-}
+  // The comments that cover a place: those for the whole file, on its line, and before a statement around it.
+  std::set<std::size_t> covering(const Location& place) {
+    std::set<std::size_t> found;
+    const auto at = files_.find(place.file);
+    if (at == files_.end()) return found;
+    const InFile& file = at->second;
+    found.insert(file.whole.begin(), file.whole.end());
+    for (auto i = file.by_line.lower_bound(place.line); i != file.by_line.end() && i->first <= std::max(place.line, place.end_line); ++i)
+      found.insert(i->second);
+    const StatementIndex& statements = statements_.file(place.file);
+    for (const StatementIndex::Entry* s : statements.around(place.begin, place.end)) addPreceding(file, statements, *s, place.file, found);
+    return found;
+  }
+
+  // The comments whose next token begins the statement. The facts of `IF condition THEN` and the like begin at the condition:
+  // there the next token comes before, with no other statement and no semicolon in between.
+  void addPreceding(const InFile& file, const StatementIndex& statements, const StatementIndex::Entry& s, const std::string& name,
+                    std::set<std::size_t>& found) {
+    const auto first = file.by_next_token.lower_bound(static_cast<std::uint32_t>(statements.beginBefore(s) + 1));
+    for (auto i = first; i != file.by_next_token.end() && i->first <= s.begin; ++i)
+      if (i->first == s.begin || !semicolonIn(name, i->first, s.begin)) found.insert(i->second);
+  }
+
+  bool semicolonIn(const std::string& name, std::uint32_t begin, std::uint32_t end) {
+    const std::string_view text = sources_.file(name).text();
+    return end > text.size() || text.substr(begin, end - begin).find(';') != std::string_view::npos;
+  }
+
+  StatementIndexes& statements_;
+  SourceCache& sources_;
+  std::vector<Suppression> all_;
+  std::map<std::string, InFile> files_;
+};
 
 // --- findings about the run itself --------------------------------------------------------------------------------------------
 
@@ -280,30 +274,27 @@ std::vector<Finding> withoutDominated(std::vector<Finding> findings, std::span<c
 
 Settled settle(std::vector<Finding> raw, const Program& program, std::span<const Rule> rules, const SettleOptions& options,
                SourceCache& sources) {
-  std::vector<Suppression> suppressions = suppressionsOf(program);
+  StatementIndexes statements(program);
+  Suppressions suppressions(program, statements, sources);
+  const auto judge = [&](Finding& f) {
+    f.severity = severityOf(f, rules, options);
+    const auto reason = suppressions.reasonFor(f);
+    f.suppressed = reason.has_value();
+    f.suppression_reason = reason.value_or("");
+  };
   addNotUnderstood(program, raw);
-  addWithoutReason(suppressions, raw);
-  for (Finding& f : raw) {
-    f.severity = severityOf(f, rules, options);
-    const auto reason = allowedBecause(f, suppressions, sources);
-    f.suppressed = reason.has_value();
-    f.suppression_reason = reason.value_or("");
-  }
-  std::vector<Finding> unused;
-  addUnused(suppressions, program, options, unused);
-  for (Finding& f : unused) {
-    f.severity = severityOf(f, rules, options);
-    const auto reason = allowedBecause(f, suppressions, sources);
-    f.suppressed = reason.has_value();
-    f.suppression_reason = reason.value_or("");
-    raw.push_back(std::move(f));
-  }
+  addWithoutReason(suppressions.all(), raw);
+  std::ranges::for_each(raw, judge);
+  std::vector<Finding> unused;  // known only now
+  addUnused(suppressions.all(), program, options, unused);
+  std::ranges::for_each(unused, judge);
+  std::ranges::move(unused, std::back_inserter(raw));
 
   std::erase_if(raw, [&](const Finding& f) { return !isShown(f, options); });
   Settled settled;
   settled.findings = withoutDominated(std::move(raw), dominanceTable());
   sortAndDropRepeated(settled.findings);
-  addFingerprints(settled.findings, program, sources);
+  addFingerprints(settled.findings, statements, sources);
 
   settled.coverage = coverageOf(program);
   settled.coverage.suppressed = static_cast<std::uint64_t>(std::ranges::count_if(settled.findings, &Finding::suppressed));

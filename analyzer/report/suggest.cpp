@@ -32,7 +32,7 @@ std::string_view nearestName(std::string_view name, std::span<const std::string_
   if (name.size() > 100) return {};  // no typing error
   const std::string wanted = lowerCase(name);
   std::string_view best;
-  std::size_t best_distance = std::max<std::size_t>(2, name.size() / 3) + 1;
+  std::size_t best_distance = std::max<std::size_t>(2, (name.size() + 2) / 3) + 1;
   for (const std::string_view candidate : known) {
     // A name cut short ("lock-before") is near too.
     const bool prefix = wanted.size() >= 4 && candidate.starts_with(wanted);

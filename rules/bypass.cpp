@@ -29,7 +29,8 @@ std::optional<bool> constant(const Expr& e) {
 class Condition {
  public:
   Condition(const LockSite& site, const Program& program) : site_(site), catalogue_(program.catalogue) {
-    if (!site.function) return;
+    // A script has no variables; and it may have a hundred thousand statements, which are not to be read for each of its calls.
+    if (!site.function || site.function->kind == FunctionKind::Script || site.function->kind == FunctionKind::DownScript) return;
     forEachStatement(*site.function, [&](const Statement& s) {
       bool locks = false;
       forEachExpr(

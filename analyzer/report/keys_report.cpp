@@ -17,36 +17,76 @@ namespace {
 
 std::string functionOf(const LockSite& site) { return site.function ? functionName(site.function) : std::string(); }
 
-// What varies, in the user's words.
+// One thing that varies, in the user's words; empty for what is made of others.
 std::string inWords(const Value& v, const std::string& function) {
+  const auto of = [&](std::string_view what) {
+    return function.empty() ? fmt::format("{} {}", what, v.name) : fmt::format("{} {} of {}", what, v.name, function);
+  };
   switch (v.kind) {
-    case ValueKind::Parameter: return function.empty() ? fmt::format("parameter {}", v.name) : fmt::format("parameter {} of {}", v.name, function);
-    case ValueKind::Variable: return function.empty() ? fmt::format("variable {}", v.name) : fmt::format("variable {} of {}", v.name, function);
+    case ValueKind::Parameter: return of("parameter");
+    case ValueKind::Variable: return of("variable");
     case ValueKind::Column: return v.relation.empty() ? fmt::format("column {}", v.name) : fmt::format("column {}.{}", v.relation, v.name);
-    case ValueKind::Cast: return v.args.empty() ? "a cast" : inWords(v.args.front(), function);
     case ValueKind::Clock: return fmt::format("the time ({})", v.name);
     case ValueKind::Random: return "a random number";
     case ValueKind::ProcessId: return "the backend's process id";
     case ValueKind::TransactionId: return "the transaction id";
-    case ValueKind::Oid: return fmt::format("the oid of {}", v.name);
+    case ValueKind::Oid: return v.name.empty() ? "an oid" : fmt::format("the oid of {}", v.name);
     case ValueKind::Setting: return fmt::format("setting {}", v.name);
     case ValueKind::Sequence: return fmt::format("sequence {}", v.name);
     case ValueKind::Null: return "NULL";
-    case ValueKind::Unknown: return v.text.empty() ? "not known" : v.text;
+    case ValueKind::Call: return fmt::format("result of {}", v.name);
+    case ValueKind::Unknown: return "a value that is not known";
+    default: return "";
+  }
+}
+
+bool isNumber(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// The things that vary in a value: the leaves of its tree that are not constant.
+void addVarying(const Value& v, const std::string& function, std::set<std::string>& into) {
+  if (v.isConstant() && v.kind != ValueKind::Null) return;
+  std::set<std::string> below;
+  if (v.kind != ValueKind::Clock)
+    for (const Value& a : v.args) addVarying(a, function, below);
+  // lower(p_email) varies because p_email does; a call of nothing that varies is named itself.
+  std::string words = v.kind == ValueKind::Call && !below.empty() ? "" : inWords(v, function);
+  if (words.empty() && v.args.empty()) words = classText(v);
+  if (!words.empty()) below.insert(std::move(words));
+  into.merge(below);
+}
+
+// How a computed constant is written: numbers that lock views show become names again.
+std::string writtenAs(const Value& v) {
+  const auto arguments = [&](std::string_view separator) {
+    std::vector<std::string> texts;
+    for (const Value& a : v.args) texts.push_back(writtenAs(a));
+    return fmt::format("{}", fmt::join(texts, separator));
+  };
+  switch (v.kind) {
+    case ValueKind::Text: return fmt::format("'{}'", v.text);
+    case ValueKind::Hash: return v.args.empty() ? classText(v) : fmt::format("{}({})", v.name, arguments(", "));
+    case ValueKind::Concat: return arguments(" || ");
+    case ValueKind::Cast: return v.args.empty() ? classText(v) : v.implicit ? writtenAs(v.args.front()) : fmt::format("{}::{}", writtenAs(v.args.front()), v.type);
+    case ValueKind::Arithmetic:
+      if (v.args.size() == 2) return fmt::format("{} {} {}", writtenAs(v.args[0]), v.name, writtenAs(v.args[1]));
+      return v.args.empty() ? classText(v) : fmt::format("{}({})", v.name, arguments(", "));
     default: return classText(v);
   }
 }
 
 struct Collected {
   KeyEntry entry;
-  std::vector<std::set<std::string>> any;
+  std::vector<std::set<std::string>> any, origin;
   std::set<std::string> names;
   std::set<KeyPlace> defined_at;
   std::set<KeySite> sites;
 };
 
 void addPart(const Value& part, std::size_t index, const LockSite& site, const Program& program, Collected& into) {
-  if (into.entry.parts.size() <= index) into.entry.parts.resize(index + 1), into.any.resize(index + 1);
+  if (into.entry.parts.size() <= index) into.entry.parts.resize(index + 1), into.any.resize(index + 1), into.origin.resize(index + 1);
   // The name may hang on the value itself or below the conversions that PostgreSQL adds.
   const Value* named = &part;
   while (named->constant_name.empty() && named->kind == ValueKind::Cast && !named->args.empty()) named = &named->args.front();
@@ -57,10 +97,10 @@ void addPart(const Value& part, std::size_t index, const LockSite& site, const P
       into.defined_at.insert({at.file, at.line});
     }
   }
-  if (part.kind == ValueKind::Integer)
-    into.entry.parts[index].constant = part.text;
-  else
-    into.any[index].insert(inWords(part, functionOf(site)));
+  const std::string text = classText(part);
+  if (!isNumber(text)) return addVarying(part, functionOf(site), into.any[index]);
+  into.entry.parts[index].constant = text;
+  if (std::string written = writtenAs(part); written != text) into.origin[index].insert(std::move(written));
 }
 
 std::string sitesInWords(const KeyEntry& key, std::string_view separator) {
@@ -75,6 +115,13 @@ std::string varyingInWords(const KeyEntry& key) {
   std::vector<std::string> words;
   for (const KeyPart& part : key.parts)
     if (part.constant.empty()) words.push_back(fmt::format("{}", fmt::join(part.any, " or ")));
+  return fmt::format("{}", fmt::join(words, "; "));
+}
+
+std::string originsInWords(const KeyEntry& key) {
+  std::vector<std::string> words;
+  for (const KeyPart& part : key.parts)
+    if (!part.origin.empty()) words.push_back(fmt::format("{} = {}", part.constant, fmt::join(part.origin, " = ")));
   return fmt::format("{}", fmt::join(words, "; "));
 }
 
@@ -105,7 +152,10 @@ std::vector<KeyEntry> keysOf(const Program& program) {
   }
   std::vector<KeyEntry> keys;
   for (auto& [key, c] : classes) {
-    for (std::size_t i = 0; i < c.any.size(); ++i) c.entry.parts[i].any.assign(c.any[i].begin(), c.any[i].end());
+    for (std::size_t i = 0; i < c.any.size(); ++i) {
+      c.entry.parts[i].any.assign(c.any[i].begin(), c.any[i].end());
+      c.entry.parts[i].origin.assign(c.origin[i].begin(), c.origin[i].end());
+    }
     c.entry.names.assign(c.names.begin(), c.names.end());
     c.entry.defined_at.assign(c.defined_at.begin(), c.defined_at.end());
     c.entry.sites.assign(c.sites.begin(), c.sites.end());
@@ -120,6 +170,7 @@ std::string keysText(const std::vector<KeyEntry>& keys) {
     out += fmt::format("{} {}", key.form, printable(key.text));
     if (!key.names.empty()) out += fmt::format("  {}", printable(fmt::format("{}", fmt::join(key.names, ", "))));
     out += '\n';
+    if (const std::string origins = originsInWords(key); !origins.empty()) out += fmt::format("  {}\n", printable(origins));
     if (const std::string varying = varyingInWords(key); !varying.empty()) out += fmt::format("  * is {}\n", printable(varying));
     for (const KeyPlace& at : key.defined_at) out += fmt::format("  defined at {}:{}\n", printable(at.file), at.line);
     out += fmt::format("  {}\n", sitesInWords(key, "\n  "));
@@ -145,10 +196,11 @@ std::string keysJson(const std::vector<KeyEntry>& keys) {
 }
 
 std::string keysMarkdown(const std::vector<KeyEntry>& keys) {
-  std::string out = "| key | form | names | what varies | sites |\n|---|---|---|---|---|\n";
+  std::string out = "| key | form | names | made of | sites |\n|---|---|---|---|---|\n";
   for (const KeyEntry& key : keys)
     out += fmt::format("| `{}` | {} | {} | {} | {} |\n", cell(printable(key.text)), key.form, cell(fmt::format("{}", fmt::join(key.names, ", "))),
-                       cell(printable(varyingInWords(key))), cell(sitesInWords(key, "<br>")));
+                       cell(printable(originsInWords(key) + (originsInWords(key).empty() || varyingInWords(key).empty() ? "" : "; ") + varyingInWords(key))),
+                       cell(sitesInWords(key, "<br>")));
   return out;
 }
 

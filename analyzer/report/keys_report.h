@@ -19,6 +19,7 @@ struct KeySite {
 struct KeyPart {
   std::string constant;             // decimal; empty if the part varies
   std::vector<std::string> any;     // "parameter id of lock_job", sorted
+  std::vector<std::string> origin;  // of a constant that is computed: "hashtextextended('nightly', 0)"
 };
 
 struct KeyPlace {

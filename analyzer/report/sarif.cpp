@@ -67,7 +67,7 @@ class SarifWriter {
         {kDegraded, "A file was read in part."},
         {kRunFailed, "The run could not do what it was asked to."}};
     for (const auto& [id, text] : notifications)
-      driver["notifications"].push_back({{"id", id}, {"name", pascalCase(id)}, {"shortDescription", {{"text", text}}}});
+      driver["notifications"].push_back({{"id", id}, {"shortDescription", {{"text", text}}}});
     return driver;
   }
 

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "program/keys.h"
 #include "report/json.h"
 #include "report/keys_report.h"
 #include "report/rules_text.h"
@@ -293,6 +294,16 @@ TEST_CASE("keys: one entry a class, with names, what varies, and every site") {
   Value number, column;
   number.kind = ValueKind::Integer, number.text = "1001", number.constant_name = "kJobSync", number.unit = 0, number.range = rangeOf(source, "1001");
   column.kind = ValueKind::Column, column.name = "id", column.relation = "job";
+  // A text that is hashed: the number that pg_locks shows, and the name it is made of.
+  Value hash, name;
+  name.kind = ValueKind::Text, name.text = "nightly";
+  hash.kind = ValueKind::Hash, hash.name = "hashtextextended", hash.type = "bigint", hash.text = "42", hash.args = {name};
+  LockSite hashed;
+  hashed.unit = 0, hashed.function = &program.units[0].functions[0], hashed.call = &calls[0], hashed.lock = findLockFunction("pg_advisory_lock");
+  hashed.key.form = KeyForm::Bigint, hashed.key.parts = {hash}, hashed.key.class_text = classText(hash);
+  program.sites.push_back(hashed);
+  CHECK(keysText(keysOf(program)).starts_with("bigint 42\n  42 = hashtextextended('nightly')\n"));
+  program.sites.clear();
   for (std::size_t i = 0; i < 2; ++i) {
     LockSite site;
     site.unit = 0, site.function = &program.units[0].functions[0], site.call = &calls[i];

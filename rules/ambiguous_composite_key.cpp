@@ -21,7 +21,7 @@ namespace {
 std::optional<Ambiguity> findAmbiguity(const LockSite& site, const Value& part) {
   auto found = ambiguousComposition(part);
   if (!found || found->kind == AmbiguityKind::BeyondWidth) return std::nullopt;
-  if (!site.direct() && !found->where->from_argument) return std::nullopt;
+  if (!answersFor(site, *found->where)) return std::nullopt;
   return found;
 }
 

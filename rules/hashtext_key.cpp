@@ -39,7 +39,7 @@ void check(const Program& program, Report& report) {
   forEachKeyPart(program, [&](const LockSite& site, const Value& part) {
     if (site.call == reported) return;
     const Value* hash = loneHash(part);
-    if (!hash || (!site.direct() && !hash->from_argument)) return;
+    if (!hash || !answersFor(site, *hash)) return;
     reported = site.call;
     const std::string_view role = site.key.form == KeyForm::Pair ? "as one half of the key"
                                   : site.key.form == KeyForm::Bigint && part.type == "bigint" ? "widened to the bigint key"

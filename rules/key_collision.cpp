@@ -120,7 +120,7 @@ void checkFolds(const Program& program, Report& report) {
   forEachKeyPart(program, [&](const LockSite& site, const Value& part) {
     if (site.call == reported) return;
     const Value* fold = foldsWideId(part);
-    if (!fold || (!site.direct() && !fold->from_argument)) return;
+    if (!fold || !answersFor(site, *fold)) return;
     if (fold->kind == ValueKind::Arithmetic && significantBits(*fold).value_or(0) < kFewestFoldedBits) return;
     reported = site.call;
     Finding& f = report.at(site, site.call->range,

@@ -45,7 +45,7 @@ std::optional<Fault> findFault(const LockSite& site, const Value& part) {
   if (const Value* error = findNode(site, part, isError))
     return Fault{error, Severity::Error, fmt::format("does not fit: PostgreSQL raises \"{}\" whenever it runs", error->text)};
   for (const Narrowing& n : narrowings(part))
-    if ((site.direct() || n.cast->from_argument) && (n.plain_input || isHash64(n.cast->args[0]))) return faultOf(n);
+    if (answersFor(site, *n.cast) && (n.plain_input || isHash64(n.cast->args[0]))) return faultOf(n);
   return std::nullopt;
 }
 

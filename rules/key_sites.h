@@ -20,11 +20,14 @@ void forEachKeyPart(const Program& program, F&& f) {
   }
 }
 
-// The first node of the value (outermost first) for which `wanted` holds and that this site answers for: any node at a direct site,
-// at a wrapper's call only nodes that came in through its arguments.
+// This site answers for what `value` says: always at a direct site; at a wrapper's call only for what is written outside the wrapper
+// (an argument's value), since the wrapper's own body is reported there.
+bool answersFor(const LockSite& site, const Value& value);
+
+// The first node of the value (outermost first) for which `wanted` holds and that this site answers for.
 template <class Pred>
 const Value* findNode(const LockSite& site, const Value& value, Pred&& wanted) {
-  if ((site.direct() || value.from_argument) && wanted(value)) return &value;
+  if (answersFor(site, value) && wanted(value)) return &value;
   for (const Value& a : value.args)
     if (const Value* found = findNode(site, a, wanted)) return found;
   return nullptr;

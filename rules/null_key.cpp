@@ -29,7 +29,7 @@ void check(const Program& program, Report& report) {
   forEachKeyPart(program, [&](const LockSite& site, const Value& part) {
     if (site.call == reported || !isEvidence(part)) return;
     const Value& from = origin(part);
-    if (!site.direct() && !from.from_argument) return;
+    if (!answersFor(site, from)) return;
     reported = site.call;
     const std::string evidence = !part.null_evidence.empty() ? part.null_evidence
                                  : !from.null_evidence.empty() ? from.null_evidence

@@ -158,7 +158,8 @@ void checkComparison(const Expr& e, const Reading& r, int unit, Report& report) 
                           "shares these 32 bits"
                         : "without objsubid (1 for a bigint key, 2 for a pair) locks of the other form, which never conflict with this one, "
                           "match as well";
-  report.at(unit, e.range, fmt::format("{} is compared without {}: {}. {}", what, fmt::join(missing, " and "), why, kRight));
+  Finding& f = report.at(unit, e.range, fmt::format("{} is compared without {}: {}. {}", what, fmt::join(missing, " and "), why, kRight));
+  if (missing.size() == 1 && missing[0] == "objsubid") f.severity = Severity::Warning;  // both halves are there: a match by accident is rare
 }
 
 void check(const Program& program, Report& report) {

@@ -45,7 +45,7 @@ bool isBucket(const Value& v) {
 
 const Value* unstable(const LockSite& site, const Value& v) {
   if (isBucket(v)) return nullptr;
-  if ((site.direct() || v.from_argument) && !source(v).empty()) return &v;
+  if (answersFor(site, v) && !source(v).empty()) return &v;
   for (const Value& a : v.args)
     if (const Value* found = unstable(site, a)) return found;
   return nullptr;

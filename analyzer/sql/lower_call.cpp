@@ -42,7 +42,9 @@ Span Lowering::call(const PgQuery__FuncCall& c, Expr& out) {
     span = tokens_.hull(span, expr(value, out.args.emplace_back()));
   }
   if (!out.arg_names.empty()) out.arg_names.resize(out.args.size());
-  out.range = range(written.known() ? written : span);
+  // (a, b) OVERLAPS (c, d) only looks like a call: what stands before the word is part of it.
+  const bool prefix_form = written.known() && span.first == written.first;
+  out.range = range(prefix_form ? written : span);
   out.call_order = orderItems(nodes(c.n_agg_order, c.agg_order));
   if ((out.has_filter = contentOf(c.agg_filter))) optionalExpr(c.agg_filter, out.call_filter);
   if (const PgQuery__WindowDef* w = c.over) {
@@ -58,7 +60,7 @@ Span Lowering::call(const PgQuery__FuncCall& c, Expr& out) {
     exprs(nodes(w->n_partition_clause, w->partition_clause), out.window_partition);
     if (w->n_order_clause > 0) out.window_order = orderItems(nodes(w->n_order_clause, w->order_clause));
   }
-  return written.known() ? afterCall(span) : span;
+  return prefix_form ? afterCall(span) : span;
 }
 
 Span Lowering::valueFunction(const PgQuery__SQLValueFunction& f, Expr& out) {

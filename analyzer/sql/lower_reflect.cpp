@@ -83,6 +83,15 @@ bool isLockCall(const PgQuery__FuncCall& call) {
   return call.n_funcname == 1 || stringOf(call.funcname[0]) == "pg_catalog";
 }
 
+// The length of a bit string type: it decides the value of the cast. (bit without a length is bit(1); the lengths and scales of other
+// types change no key.)
+std::string bitLength(const PgQuery__TypeName& type, std::string_view name) {
+  if ((name != "bit" && name != "bit varying") || type.n_typmods != 1) return {};
+  const Node* n = type.typmods[0];
+  if (n->node_case != PG_QUERY__NODE__NODE_A_CONST || n->a_const->val_case != PG_QUERY__A__CONST__VAL_IVAL) return {};
+  return "(" + std::to_string(n->a_const->ival->ival) + ")";
+}
+
 std::string typeOf(const PgQuery__TypeName* type) {
   if (!type || type->n_names == 0) return {};
   const NodeList names = nodes(type->n_names, type->names);
@@ -90,14 +99,18 @@ std::string typeOf(const PgQuery__TypeName* type) {
   const bool built_in = names.size() == 2 && stringOf(names[0]) == "pg_catalog";
   if (type->pct_type) {
     name.clear();
-    for (const Node* n : names) name += (name.empty() ? "" : ".") + std::string(stringOf(n));
+    for (const Node* n : names) {
+      if (!name.empty()) name += '.';
+      name += stringOf(n);
+    }
     name += "%type";
   } else if (names.size() == 1 && name == "char") {  // the keyword CHAR arrives as pg_catalog.bpchar
-    name = "\"char\"";
+    name.assign("\"char\"");
   } else if (names.size() == 1 || built_in) {
     name = canonicalTypeName(name);
+    name += bitLength(*type, name);
   } else {
-    name = std::string(stringOf(names[names.size() - 2])) + "." + name;
+    name = std::string(stringOf(names[names.size() - 2])).append(".").append(name);
   }
   return type->n_array_bounds > 0 ? name + "[]" : name;
 }

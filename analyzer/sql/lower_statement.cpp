@@ -69,7 +69,8 @@ std::string Lowering::head(Span region) const {
     if (words > 0 && std::ranges::find(kHeadFillers, word) != kHeadFillers.end()) continue;
     if (words > 0 && !std::ranges::binary_search(kHeadWords, word)) break;
     std::ranges::transform(word, word.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-    head += (words++ ? " " : "") + word;
+    if (words++ > 0) head += ' ';
+    head += word;
   }
   return head;
 }
@@ -258,7 +259,10 @@ Setting Lowering::settingOf(const PgQuery__VariableSetStmt& s, Span region) cons
   Setting setting;
   setting.range = range(region);
   setting.name = foldedWord(text(s.name));
-  for (const Node* n : nodes(s.n_args, s.args)) setting.value += (setting.value.empty() ? "" : ", ") + argumentText(n);
+  for (const Node* n : nodes(s.n_args, s.args)) {
+    if (!setting.value.empty()) setting.value += ", ";
+    setting.value += argumentText(n);
+  }
   setting.scope = s.is_local ? SettingScope::Local : SettingScope::Session;
   if (s.kind == PG_QUERY__VARIABLE_SET_KIND__VAR_RESET || s.kind == PG_QUERY__VARIABLE_SET_KIND__VAR_RESET_ALL ||
       s.kind == PG_QUERY__VARIABLE_SET_KIND__VAR_SET_DEFAULT)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <mutex>
 
@@ -52,12 +53,41 @@ class StderrGuard {
   }
 };
 
-using Tree = std::unique_ptr<PgQuery__ParseResult, decltype([](PgQuery__ParseResult* r) {
-                               pg_query__parse_result__free_unpacked(r, nullptr);
-                             })>;
+// The memory of one unpacked tree. Its nodes are many and small and die together: taking them one by one from the heap, and
+// walking the tree to give them back, costs as much as unpacking it.
+class Arena {
+ public:
+  Arena() = default;
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  ProtobufCAllocator* allocator() { return &allocator_; }
+
+ private:
+  static void* take(void* arena, std::size_t size) { return static_cast<Arena*>(arena)->take(size); }
+  static void giveBack(void*, void*) {}
+  void* take(std::size_t size) {
+    constexpr std::size_t kAlignment = alignof(std::max_align_t);
+    size = (size + kAlignment - 1) / kAlignment * kAlignment;
+    if (size > left_) {
+      left_ = std::max(size, next_chunk_);
+      next_chunk_ = std::min<std::size_t>(next_chunk_ * 2, 1u << 20);
+      chunks_.push_back(std::make_unique_for_overwrite<std::byte[]>(left_));
+      free_ = chunks_.back().get();
+    }
+    std::byte* block = free_;
+    free_ += size, left_ -= size;
+    return block;
+  }
+
+  ProtobufCAllocator allocator_{take, giveBack, this};
+  std::vector<std::unique_ptr<std::byte[]>> chunks_;
+  std::byte* free_ = nullptr;
+  std::size_t left_ = 0, next_chunk_ = 16u << 10;
+};
 
 struct Parsed {
-  Tree tree;
+  std::unique_ptr<Arena> memory;
+  const PgQuery__ParseResult* tree = nullptr;  // in `memory`
   std::string error;
   std::uint32_t error_offset = 0;
 };
@@ -79,7 +109,9 @@ Parsed parse(const std::string& text) {
     parsed.error = fmt::format("PostgreSQL {} grammar: {}", grammarVersion(), result.error->message);
     parsed.error_offset = byteOfCharacter(text, result.error->cursorpos);
   } else {
-    parsed.tree.reset(pg_query__parse_result__unpack(nullptr, result.parse_tree.len, reinterpret_cast<const std::uint8_t*>(result.parse_tree.data)));
+    parsed.memory = std::make_unique<Arena>();
+    parsed.tree = pg_query__parse_result__unpack(parsed.memory->allocator(), result.parse_tree.len,
+                                                 reinterpret_cast<const std::uint8_t*>(result.parse_tree.data));
     if (!parsed.tree) parsed.error = "the parse tree could not be read";
   }
   pg_query_free_protobuf_parse_result(result);
@@ -187,7 +219,15 @@ struct Attempt {
   Parsed parsed;
 };
 
-// As written, then rewritten. Returns the attempt that succeeded or the first one with its error.
+// "@name" is sqlc's parameter; PostgreSQL would read the prefix operator @ (absolute value), which people write with a space if at all.
+bool hasNamedParameter(std::string_view text) {
+  for (std::size_t at = text.find('@'); at != std::string_view::npos; at = text.find('@', at + 1))
+    if (at + 1 < text.size() && (text[at + 1] == '_' || std::isalpha(static_cast<unsigned char>(text[at + 1])))) return true;
+  return false;
+}
+
+// As written, then rewritten (the other way round where placeholders look like operators). Returns the attempt that succeeded or the
+// first one with its error.
 std::unique_ptr<Attempt> attempt(std::string written) {
   auto first = std::make_unique<Attempt>(std::move(written));
   const std::string& text = first->text;
@@ -197,18 +237,26 @@ std::unique_ptr<Attempt> attempt(std::string written) {
     return first;
   }
   if (tooLarge(first->tokens, first->parsed.error)) return first;
-  first->parsed = parse(text);
-  if (first->parsed.tree) return first;
+  const bool rewrite_first = hasNamedParameter(text);
+  if (!rewrite_first) {
+    first->parsed = parse(text);
+    if (first->parsed.tree) return first;
+  }
   std::vector<RewrittenPlaceholder> placeholders;
   std::string rewritten = rewritePlaceholders(text, true, placeholders);
-  if (rewritten.size() != text.size() || rewritten == text) return first;
+  if (rewritten.size() != text.size() || rewritten == text) {
+    if (rewrite_first) first->parsed = parse(text);
+    return first;
+  }
   auto second = std::make_unique<Attempt>(std::move(rewritten));
   second->placeholders = std::move(placeholders);
   std::ranges::sort(second->placeholders, {}, &RewrittenPlaceholder::begin);
   std::string error;
   if (tooLarge(second->tokens, error)) return first;
   second->parsed = parse(second->text);
-  return second->parsed.tree ? std::move(second) : std::move(first);
+  if (second->parsed.tree) return second;
+  if (rewrite_first) first->parsed = parse(text);
+  return first;
 }
 
 bool onLargeStack() {

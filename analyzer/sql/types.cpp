@@ -86,7 +86,8 @@ std::string normalNumber(std::string_view written) {
     number = toDecimal(std::string_view(number).substr(2), base);
   else if (isIntegerText(number))
     number.erase(0, std::min(number.find_first_not_of('0'), number.size() - 1));
-  return (negative && number != "0" ? "-" : "") + number;
+  if (negative && number != "0") number.insert(number.begin(), '-');
+  return number;
 }
 
 // Words joined by spaces, without modifiers; "" where nothing is written.
@@ -107,7 +108,7 @@ std::string canonicalType(std::string_view written) {
     } else if (text == ".") {
       dotted = true, name += '.';
     } else if (text == "%") {
-      suffix = "%";
+      suffix.assign(1, '%');
     } else if (suffix == "%") {
       suffix += foldIdentifier(text);
     } else if (isKeyword(text, "array")) {
@@ -120,7 +121,7 @@ std::string canonicalType(std::string_view written) {
   }
   if (name.starts_with("pg_catalog.")) name.erase(0, std::string_view("pg_catalog.").size()), dotted = false;
   if (name.starts_with("interval ")) name = "interval";
-  if (quoted && name == "char") return array ? "\"char\"[]" : "\"char\"";
+  if (quoted && name == "char") name = "\"char\"";
   if (float_small) name = "real";
   if (!dotted && !quoted) name = canonicalTypeName(name);
   return name + suffix + (array ? "[]" : "");

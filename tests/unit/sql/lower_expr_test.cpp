@@ -148,7 +148,7 @@ TEST_CASE("an expression covers its text and no more") {
         "a BETWEEN 1 AND (2)", "a = ANY (xs)", "a LIKE 'x'", "CASE WHEN a THEN (b) END", "CASE a WHEN 1 THEN CASE b WHEN 2 THEN 3 END END",
         "COALESCE(a, b)", "NULLIF(a, b)", "ROW(1, 2)", "(1, 2)", "ARRAY[1, ARRAY[2]]", "a::bigint", "a::numeric(10, 2)[]", "CAST(a AS int)",
         "a::timestamp(3) with time zone", "bigint '1'", "double precision '1'", "'x'::regclass::oid", "(SELECT 1)", "EXISTS (SELECT 1)",
-        "a IN (SELECT b FROM t)", "a = ANY (SELECT b)", "ARRAY(SELECT 1)", "NOT a", "a COLLATE \"C\"", "a AT TIME ZONE 'UTC'",
+        "a IN (SELECT b FROM t)", "a = ANY (SELECT b)", "ARRAY(SELECT 1)", "NOT a", "a COLLATE \"C\"", "a AT TIME ZONE 'UTC'", "(a, b) OVERLAPS (c, d)",
         "a /* x */ + -- y\n b", "'é' || pg_advisory_lock(1)", "$1", "f(a => 1)", "a NOT IN (SELECT 1)"}) {
     CAPTURE(sql);
     CHECK(place(sql) == sql);

@@ -167,11 +167,19 @@ class Reading {
   sql::RelevantNames names_;
 };
 
+// A path as the user gives it (relative to the working folder) → relative to the root; as it stands if it lies elsewhere.
+std::string belowRoot(const std::string& path, const std::string& root) {
+  const std::string relative = fs::absolute(path).lexically_normal().lexically_relative(root).generic_string();
+  return relative.empty() || relative.starts_with("..") ? path : relative;
+}
+
 }  // namespace
 
-ProjectFacts readProject(const ProjectInput& input) {
+ProjectFacts readProject(const ProjectInput& given) {
   ProjectFacts facts;
+  ProjectInput input = given;
   Discovery found = discover({input.paths, input.config_root, input.staged});
+  if (!input.stdin_path.empty()) input.stdin_path = belowRoot(input.stdin_path, found.root);
   facts.root = found.root;
   facts.errors = found.errors;
   facts.unread = found.unread;

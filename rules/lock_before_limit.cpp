@@ -26,20 +26,28 @@ namespace {
 // Why the rows are locked before the clause looks at them.
 struct Reason {
   Cause cause;
-  std::string_view why, here;
+  std::string_view clause, why, here;
 };
 constexpr Reason kReasons[] = {
-    {Cause::Limit, "the call runs below the step that LIMIT cuts off", "LIMIT is applied here, after the call"},
-    {Cause::Offset, "the rows that OFFSET skips are computed all the same", "OFFSET skips rows here, after the call"},
-    {Cause::WithTies, "WITH TIES must read one row more than it returns, to see that the ties are over",
+    {Cause::Limit, "LIMIT", "the call runs below the step that LIMIT cuts off", "LIMIT is applied here, after the call"},
+    {Cause::Offset, "OFFSET", "the rows that OFFSET skips are computed all the same",
+     "OFFSET skips rows here, after the call"},
+    {Cause::WithTies, "FETCH … WITH TIES", "WITH TIES must read one row more than it returns, to see that the ties are over",
      "WITH TIES is applied here, after the call"},
-    {Cause::SkipLocked, "rows that SKIP LOCKED passes over have run the call already",
+    {Cause::SkipLocked, "SKIP LOCKED", "rows that SKIP LOCKED passes over have run the call already",
      "SKIP LOCKED passes over rows here, after the call"},
-    {Cause::OrderByCall, "ordering by the call needs its result for every row first",
+    {Cause::OrderByCall, "LIMIT", "ordering by the call needs its result for every row first",
      "the rows are sorted by the call here"},
-    {Cause::LoopPrefetch, "PL/pgSQL fetches 10 rows ahead, then 50, and the loop can be left before it has seen them",
-     "the loop's query"},
-    {Cause::MoveCursor, "MOVE computes the rows it passes over", "MOVE passes over rows here"},
+    {Cause::HiddenVolatility, "LIMIT",
+     "a sub-select hides from the planner that the call is volatile, and it is run before the sort",
+     "hidden in this sub-select"},
+    {Cause::StableWrapper, "LIMIT", "the wrapper is not VOLATILE, so the planner may run it before the sort",
+     "run before the sort"},
+    {Cause::StoredFunction, "LIMIT", "a set-returning function in FROM is run to its end and its rows stored",
+     "LIMIT is applied here, after the function has run"},
+    {Cause::LoopPrefetch, "the loop",
+     "PL/pgSQL fetches 10 rows ahead, then 50, and the loop can be left before it has seen them", "the loop's query"},
+    {Cause::MoveCursor, "MOVE", "MOVE computes the rows it passes over", "MOVE passes over rows here"},
 };
 
 const Reason* reasonFor(Cause cause) {
@@ -55,10 +63,6 @@ std::vector<Blame> cutting(const Evaluation& e) {
   };
   take(e.rows_blame);
   std::for_each(e.others.begin(), e.others.end(), take);
-  // A call that another cause moved below the sort (hidden volatility, a stored function, DISTINCT), with the LIMIT named
-  // apart.
-  if (out.empty() && e.rows_blame.cause != Cause::OtherCondition && e.limit_blame.cause == Cause::Limit && !e.limited)
-    out.push_back(e.limit_blame);
   return out;
 }
 
@@ -70,6 +74,10 @@ std::string remedy(const Evaluation& e) {
          "the outer select list: SELECT lock(q.id) FROM (SELECT id FROM … WHERE … ORDER BY id LIMIT n) AS q.";
 }
 
+// A condition has to be tested before LIMIT can count the row: `WHERE try(id) LIMIT 1` over rows that were picked is how
+// queues do it.
+bool isCondition(CallPosition p) { return p == CallPosition::Where || p == CallPosition::On || p == CallPosition::Having; }
+
 void reportDiscarded(const LockSite& site, const Evaluation& e, const std::vector<Blame>& blames, Report& report) {
   const Reason& reason = *reasonFor(blames.front().cause);
   const bool releases = site.lock && !site.lock->acquires();
@@ -78,17 +86,11 @@ void reportDiscarded(const LockSite& site, const Evaluation& e, const std::vecto
                : fmt::format("Every row discarded after that stays locked {}, and nobody knows about it.", heldUntil(site));
   std::string_view often = e.rows == Rows::PlanDependent ? "may run" : "runs";
   std::string why(reason.why);
-  if (e.rows_blame.cause == Cause::HiddenVolatility)
-    why = "inside a sub-select its volatility is hidden from the planner, which computes it before the sort";
-  else if (e.rows_blame.cause == Cause::StableWrapper)
-    why = "the wrapper is not VOLATILE, so the planner may compute it before the sort";
-  else if (e.position == CallPosition::Where || e.position == CallPosition::On)
-    why = blames.front().cause == Cause::Limit
-              ? "a condition is tested while rows are read, before they are sorted, grouped or cut off"
-              : why;
+  if (isCondition(e.position) && reason.cause == Cause::Limit)
+    why = "a condition is tested while rows are read, before they are sorted, grouped or cut off";
   Finding& f = report.at(site, site.call->range,
-                         fmt::format("{} {} for rows that {} then discards: {}. {} {}", callText(site), often,
-                                     clauseName(blames.front().cause), why, effect, remedy(e)));
+                         fmt::format("{} {} for rows that {} then discards: {}. {} {}", callText(site), often, reason.clause,
+                                     why, effect, remedy(e)));
   for (const Blame& b : blames)
     if (b.range.known()) f.related.push_back(report.place(site.unit, b.range, std::string(reasonFor(b.cause)->here)));
 }
@@ -115,7 +117,7 @@ void check(const Program& program, Report& report) {
       const std::vector<Blame> blames = e.rows == Rows::Exact ? std::vector<Blame>{} : cutting(e);
       if (!blames.empty())
         reportDiscarded(site, e, blames, report);
-      else if (e.rows == Rows::Exact && e.limited && e.sureness == Sureness::NotGuaranteed)
+      else if (e.rows == Rows::Exact && e.limited && e.sureness == Sureness::NotGuaranteed && !isCondition(e.position))
         reportNotGuaranteed(site, e, report);
       else
         continue;

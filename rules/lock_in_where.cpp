@@ -60,7 +60,10 @@ std::string why(const Evaluation& e, Cause cause) {
          "orders them";
 }
 
-std::string_view pastTense(const LockSite& site) { return site.lock && site.lock->acquires() ? "locked" : "unlocked"; }
+std::string effect(const LockSite& site) {
+  if (!site.lock || !site.lock->acquires()) return "The locks of rejected rows are released too.";
+  return fmt::format("A row locked and then rejected stays locked {}.", heldUntil(site));
+}
 
 void check(const Program& program, Report& report) {
   const Expr* last = nullptr;
@@ -73,13 +76,12 @@ void check(const Program& program, Report& report) {
       const std::vector<Blame> blames = conditions(e);
       if (blames.empty()) continue;
       last = site.call;
-      Finding& f =
-          report.at(site, site.call->range,
-                    fmt::format("{} in {} is tested for rows that {} rejects: {}. A row {} and then rejected stays so {}. "
-                                "Choose the rows first, in a sub-select with LIMIT or OFFSET 0 or in a MATERIALIZED CTE, "
-                                "and call it for those; or guard it: CASE WHEN … THEN {} ELSE false END.",
-                                callText(site), where(e.position), clauseName(blames.front().cause),
-                                why(e, blames.front().cause), pastTense(site), heldUntil(site), site.call->name + "(…)"));
+      Finding& f = report.at(site, site.call->range,
+                             fmt::format("{} in {} is tested for rows that {} rejects: {}. {} Choose the rows first, in a "
+                                         "sub-select with LIMIT or OFFSET 0 or in a MATERIALIZED CTE, and call it for "
+                                         "those; or guard it: CASE WHEN … THEN {}(…) ELSE false END.",
+                                         callText(site), where(e.position), clauseName(blames.front().cause),
+                                         why(e, blames.front().cause), effect(site), site.call->name));
       // The same transaction-level key again and again holds one lock: a nuisance, not a leak.
       const bool harmless = site.key.constant && site.lock && site.lock->scope == LockScope::Transaction;
       const bool always = e.sureness == Sureness::Always && e.rows == Rows::Superset;

@@ -57,7 +57,8 @@ void check(const Program& program, Report& report) {
     for (const CallEvaluation& call : site.evaluations) {
       const Evaluation& e = call.evaluation;
       if (e.sureness == Sureness::Unknown || e.runs != Runs::PerRow) continue;
-      const bool whole = e.whole_relation && !chosenBefore(site, program, e.relation);
+      const bool guarded = e.runs_blame.cause == Cause::GuardedBranch;  // CASE chooses the rows
+      const bool whole = e.whole_relation && !guarded && !chosenBefore(site, program, e.relation);
       if (!whole && e.series <= kThreshold) continue;
       last = site.call;
       report.at(site, site.call->range,

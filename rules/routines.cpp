@@ -20,7 +20,7 @@ void forEachInside(const Expr& expr, F&& f) {
 }
 
 bool isReference(const Expr& e, const Function& function, std::string_view variable) {
-  if (e.kind == ExprKind::Star) return e.qualifier.empty() || e.qualifier == variable;
+  if (e.kind == ExprKind::Star) return e.qualifier == variable;  // a bare * is columns, never variables
   if (e.kind != ExprKind::Column) return false;
   return e.qualifier == variable ||
          (e.name == variable && (e.qualifier.empty() || e.qualifier == function.name || !isVariable(function, e.qualifier)));

@@ -156,13 +156,21 @@ bool unorderedStatement(const LockSite& site, const Evaluation& e, const Catalog
   return rowOrder(*site.level, site.function, catalogue) == RowOrder::Unordered;
 }
 
+// A condition, a sub-select around the call or a wrapper that is not VOLATILE runs below the sort of its own level.
+bool runsBeforeSort(const LockSite& site) { return !site.level->order_by.empty(); }
+
 void reportStatement(const LockSite& site, Report& report) {
-  Finding& f = report.at(
-      site, site.call->range,
-      fmt::format("{} takes one lock per row, in whatever order the rows arrive. Two sessions whose rows overlap can take "
-                  "the same keys in opposite order and deadlock. Add ORDER BY {} to the query that delivers the rows: "
-                  "PostgreSQL sorts before it computes the select list, so the locks are taken in that order.",
-                  callText(site), keyText(site)));
+  const std::string remedy = runsBeforeSort(site)
+                                 ? "The ORDER BY of the same level does not help: the call runs before the sort. Sort in a "
+                                   "sub-select with LIMIT or OFFSET 0, and take the locks in the outer select list."
+                                 : fmt::format(
+                                       "Add ORDER BY {} to the query that delivers the rows: PostgreSQL sorts before it "
+                                       "computes the select list, so the locks are taken in that order.",
+                                       keyText(site));
+  Finding& f = report.at(site, site.call->range,
+                         fmt::format("{} takes one lock per row, in whatever order the rows arrive. Two sessions whose rows "
+                                     "overlap can take the same keys in opposite order and deadlock. {}",
+                                     callText(site), remedy));
   offerOrderBy(site, f);
 }
 

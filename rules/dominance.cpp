@@ -16,7 +16,7 @@ std::span<const Dominance> dominanceTable() {
       // A call that never runs because its key is NULL, its overload missing or its wrapper misdeclared: that is the cause.
       Dominance{"AL106", "AL103", "wrapper-volatility/bad_pruned.sql"},
       Dominance{"AL207", "AL103", "lock-never-evaluated/bad_null_key.sql"},
-      Dominance{"AL210", "AL103", "lock-never-evaluated/bad_null_overload.sql"},
+      Dominance{"AL210", "AL103", "lock-never-evaluated/bad_no_overload.sql"},
       // The result of a call that is never made cannot be looked at.
       Dominance{"AL103", "AL309", "lock-never-evaluated/bad_try_switched_off.sql"},
       // A key that changes from run to run: how it is hashed, shared or narrowed no longer matters.

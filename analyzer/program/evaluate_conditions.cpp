@@ -135,10 +135,11 @@ bool isEquivalence(const Term& t) {
   return t.is(ExprKind::Op) && t.name == "=" && t.args.size() == 2 && !volatileDirect(t) && !t.args[0].is(ExprKind::Row);
 }
 
-Before runsBefore(const Term& p, std::size_t i, const Term& q, std::size_t j, const Tree& tree) {
-  const Cost a = costOf(p, tree), b = costOf(q, tree);
-  const bool equality_p = isEquivalence(p), equality_q = isEquivalence(q);
-  const bool tie_first = equality_p != equality_q ? equality_q : i < j;
+Rank rankOf(const Term& t, const Tree& tree) { return {costOf(t, tree), isEquivalence(t)}; }
+
+Before runsBefore(const Rank& p, std::size_t i, const Rank& q, std::size_t j) {
+  const Cost a = p.cost, b = q.cost;
+  const bool tie_first = p.equality != q.equality ? q.equality : i < j;
   if (a.high < b.low || (a.high == b.low && tie_first)) return Before::Yes;
   if (a.low > b.high || (a.low == b.high && !tie_first)) return Before::No;
   return Before::Unknown;

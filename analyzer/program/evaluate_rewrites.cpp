@@ -583,7 +583,9 @@ bool removeJoin(FromNode& node, const Level& level, Tree& tree) {
     if (!leaves.empty() && !usedOutside(level, node, leaves)) {
       const Unique unique = uniqueSide(right, node.on, tree);
       // A condition without columns stops the removal on some versions, a key bound to a constant on others.
-      const bool odd = std::any_of(node.on.begin(), node.on.end(), [](const Term& c) { return leavesOf(c).empty(); });
+      const auto column_free = [](const Term& c) { return leavesOf(c).empty(); };
+      const bool odd = std::any_of(node.on.begin(), node.on.end(), column_free) ||
+                       std::any_of(level.where.begin(), level.where.end(), column_free);
       if (unique == Unique::Yes && !odd) {
         const SourceRange range = node.source ? node.source->range : SourceRange{};
         for (const Term& c : node.on) recordNever(c, Cause::RemovedJoin, range, tree, CallPosition::On);

@@ -690,8 +690,6 @@ void forEachLeaf(const Level& level, const std::function<void(const Leaf&)>& vis
   };
   const auto below = [&](const Level& l) { forEachLeaf(l, visit); };
   eachPart(level, term, below, [&](const FromNode& n) {
-    const std::vector<FromNode>* none = nullptr;
-    (void)none;
     const std::function<void(const FromNode&)> leaves = [&](const FromNode& m) {
       if (m.is_leaf) visit(m.leaf);
       for (const FromNode& side : m.sides) leaves(side);
@@ -926,7 +924,8 @@ void splitConjuncts(Term term, std::vector<Term>& out) {
     for (Term& t : term.args) splitConjuncts(std::move(t), out);
     return;
   }
-  if (term.is(ExprKind::Between) && !term.negated && term.args.size() == 3 && !volatileDeep(term.args[0])) {
+  if (term.is(ExprKind::Between) && !term.negated && term.args.size() == 3 && !volatileDeep(term.args[0]) &&
+      !containsSubSelect(term)) {
     // x BETWEEN a AND b is x >= a AND x <= b.
     for (int i = 1; i <= 2; ++i) {
       Term half;

@@ -155,6 +155,7 @@ struct CteDef {
   bool recursive = false;                  // reads itself
   bool inlined = false;
   int references = 0;
+  mutable int one_row = -1;                // whether it gives at most one row, once that has been asked
   std::vector<Flow> demands;               // of its readers
 };
 
@@ -252,10 +253,12 @@ struct Discard {
 struct Cost { double low = 0, high = 0; };               // in operators; high > low where types are not known
 Cost costOf(const Term& term, const Tree& tree);
 bool isEquivalence(const Term& term);                    // non-volatile a = b: goes last among equals
+struct Rank { Cost cost; bool equality = false; };       // what the planner sorts conditions by, written order apart
+Rank rankOf(const Term& term, const Tree& tree);
 
 enum class Before { Yes, No, Unknown };
 // Does condition `p` (at position i) run before `q` (at position j)?
-Before runsBefore(const Term& p, std::size_t i, const Term& q, std::size_t j, const Tree& tree);
+Before runsBefore(const Rank& p, std::size_t i, const Rank& q, std::size_t j);
 // Could an index supply the condition (known index on a column that it compares)?
 bool indexable(const Term& condition, const Tree& tree);
 // Is a row kept whenever the lock calls in this condition obtained their lock?
@@ -289,7 +292,6 @@ struct Flow {
   bool estimated = false;                  // the planner calls it to estimate
   bool filtered = false;                   // rows may be missing: a condition or LIMIT stands between here and the result
   bool repeated = false;                   // known to run more than once per row
-  bool limit_only_one_row = false;
   bool at_most_one = false;                // per round of a recursion
   bool in_recursion = false;
   Sureness sureness = Sureness::Always;    // extra doubt (Memoize)

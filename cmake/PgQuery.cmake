@@ -1,8 +1,9 @@
 # libpg_query: Debian ships it without a .pc file and without depending on protobuf-c's header, which its own header needs.
 # The static library holds protobuf-c and xxhash itself; only pthread is needed beside it.
 #
-# PGLOCKLINT_LIBPG_QUERY names a folder with another one: an unpacked Debian package (usr/include, usr/lib/<arch>), its usr folder, or
-# header and library side by side. Then nothing else is looked at, so that a wrong folder cannot fall back to the system's grammar.
+# PGLOCKLINT_LIBPG_QUERY names a folder with another one: an unpacked Debian package (usr/include, usr/lib/<arch>), its usr
+# folder, or header and library side by side. Then nothing else is looked at, so that a wrong folder cannot fall back to the
+# system's grammar.
 set(pgq_only "")
 if(PGLOCKLINT_LIBPG_QUERY)
   set(pgq_only NO_DEFAULT_PATH)

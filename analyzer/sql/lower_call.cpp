@@ -10,8 +10,9 @@ namespace {
 
 // In the order of SQLValueFunctionOp, which starts at 1.
 constexpr std::array<std::string_view, 15> kValueFunctions{
-    "current_date", "current_time",  "current_time", "current_timestamp", "current_timestamp", "localtime",       "localtime",     "localtimestamp",
-    "localtimestamp", "current_role", "current_user", "user",           "session_user",      "current_catalog", "current_schema"};
+    "current_date", "current_time", "current_time",   "current_timestamp", "current_timestamp",
+    "localtime",    "localtime",    "localtimestamp", "localtimestamp",    "current_role",
+    "current_user", "user",         "session_user",   "current_catalog",   "current_schema"};
 
 std::string_view valueFunctionName(PgQuery__SQLValueFunctionOp op) {
   const auto i = static_cast<std::size_t>(op) - 1;
@@ -100,13 +101,12 @@ Span Lowering::generic(const ProtobufCMessage& message, Expr& out) {
       case PG_QUERY__NODE__NODE_LIST:
       case PG_QUERY__NODE__NODE_STRING:
       case PG_QUERY__NODE__NODE_DEF_ELEM:
-      case PG_QUERY__NODE__NODE_RANGE_TABLE_FUNC_COL:
-        return true;
-      case PG_QUERY__NODE__NODE_RES_TARGET:
-        return true;
+      case PG_QUERY__NODE__NODE_RANGE_TABLE_FUNC_COL: return true;
+      case PG_QUERY__NODE__NODE_RES_TARGET: return true;
       default:
         // Wrappers of the JSON syntax (JsonValueExpr, JsonKeyValue, …) are passed over too.
-        if (const auto* content = contentOf(&node); !content || std::string_view(content->descriptor->short_name).starts_with("Json"))
+        if (const auto* content = contentOf(&node);
+            !content || std::string_view(content->descriptor->short_name).starts_with("Json"))
           return true;
         Expr e;
         const Span inner = expr(&node, e);

@@ -11,7 +11,8 @@ std::string text(const char* s) { return s ? s : ""; }
 }  // namespace
 
 // From WITH or the verb to the end of `outer`.
-Span Lowering::dmlSpan(const PgQuery__RangeVar* relation, const PgQuery__WithClause* with, std::string_view word, Span outer) const {
+Span Lowering::dmlSpan(const PgQuery__RangeVar* relation, const PgQuery__WithClause* with, std::string_view word,
+                       Span outer) const {
   std::int32_t begin = -1;
   if (with && with->location >= 0) begin = tokens_.at(with->location);
   if (begin < 0 && relation) {
@@ -91,16 +92,15 @@ Query Lowering::merge(const PgQuery__MergeStmt& s, Span outer) {
     optionalExpr(c.condition, when.condition);
     const NodeList columns = nodes(c.n_target_list, c.target_list), values = nodes(c.n_values, c.values);
     switch (c.command_type) {
-      case PG_QUERY__CMD_TYPE__CMD_UPDATE:
-        when.action = "update", when.sets = assignments(columns);
-        break;
+      case PG_QUERY__CMD_TYPE__CMD_UPDATE: when.action = "update", when.sets = assignments(columns); break;
       case PG_QUERY__CMD_TYPE__CMD_DELETE: when.action = "delete"; break;
       case PG_QUERY__CMD_TYPE__CMD_INSERT:
         when.action = "insert";
         for (std::size_t i = 0; i < values.size(); ++i) {
           Target& t = when.sets.emplace_back();
           expr(values[i], t.expr);
-          if (i < columns.size() && columns[i]->node_case == PG_QUERY__NODE__NODE_RES_TARGET) t.name = text(columns[i]->res_target->name);
+          if (i < columns.size() && columns[i]->node_case == PG_QUERY__NODE__NODE_RES_TARGET)
+            t.name = text(columns[i]->res_target->name);
         }
         break;
       default: when.action = "nothing";
@@ -112,7 +112,8 @@ Query Lowering::merge(const PgQuery__MergeStmt& s, Span outer) {
   return q;
 }
 
-// SET a = x, (b, c) = (y, z), (d, e) = (SELECT …). The parser repeats the right side of a row assignment for each column; it runs once.
+// SET a = x, (b, c) = (y, z), (d, e) = (SELECT …).
+// The parser repeats the right side of a row assignment for each of its columns; it runs once.
 std::vector<Target> Lowering::assignments(NodeList list) {
   std::vector<Target> result;
   for (const Node* n : list) {

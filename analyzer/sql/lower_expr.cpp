@@ -99,9 +99,7 @@ Span Lowering::exprOf(const Node& node, Expr& out) {
         name = tokens_.hull(word, nameSpan(static_cast<int>(tokens_[std::min(word.last + 1, tokens_.size() - 1)].begin)));
       return tokens_.hull(expr(e.arg, out.args.emplace_back()), name);
     }
-    case PG_QUERY__NODE__NODE_SET_TO_DEFAULT:
-      out.kind = ExprKind::Default;
-      return token(node.set_to_default->location);
+    case PG_QUERY__NODE__NODE_SET_TO_DEFAULT: out.kind = ExprKind::Default; return token(node.set_to_default->location);
     case PG_QUERY__NODE__NODE_SELECT_STMT: {
       out.kind = ExprKind::SubSelect, out.sublink = SubLink::Array;
       const Span region = regionAround(*node.select_stmt);
@@ -144,9 +142,7 @@ Span Lowering::constant(const PgQuery__AConst& c, Expr& out) {
     return span;
   }
   switch (c.val_case) {
-    case PG_QUERY__A__CONST__VAL_IVAL:
-      out.literal = LiteralKind::Integer, out.text = std::to_string(c.ival->ival);
-      break;
+    case PG_QUERY__A__CONST__VAL_IVAL: out.literal = LiteralKind::Integer, out.text = std::to_string(c.ival->ival); break;
     case PG_QUERY__A__CONST__VAL_FVAL:
       out.text = normalNumber(c.fval->fval);
       out.literal = isIntegerText(out.text) ? LiteralKind::Integer : LiteralKind::Numeric;
@@ -154,12 +150,8 @@ Span Lowering::constant(const PgQuery__AConst& c, Expr& out) {
     case PG_QUERY__A__CONST__VAL_BOOLVAL:
       out.literal = LiteralKind::Boolean, out.text = c.boolval->boolval ? "true" : "false";
       break;
-    case PG_QUERY__A__CONST__VAL_SVAL:
-      out.literal = LiteralKind::String, out.text = c.sval->sval;
-      break;
-    case PG_QUERY__A__CONST__VAL_BSVAL:
-      out.literal = LiteralKind::BitString, out.text = c.bsval->bsval;
-      break;
+    case PG_QUERY__A__CONST__VAL_SVAL: out.literal = LiteralKind::String, out.text = c.sval->sval; break;
+    case PG_QUERY__A__CONST__VAL_BSVAL: out.literal = LiteralKind::BitString, out.text = c.bsval->bsval; break;
     default:  // protobuf leaves a zero integer out
       out.literal = LiteralKind::Integer, out.text = "0";
   }
@@ -208,8 +200,8 @@ Span Lowering::operation(const PgQuery__AExpr& e, Expr& out) {
   const auto closing = [&](Span span) {
     std::int32_t i = token(e.location).first;
     for (; i >= 0 && i <= span.last; ++i)
-      if (tokens_.isText(i, "(") && (tokens_.isWord(i - 1, "in") || tokens_.isWord(i - 1, "any") || tokens_.isWord(i - 1, "all") ||
-                                     tokens_.isWord(i - 1, "some")))
+      if (tokens_.isText(i, "(") && (tokens_.isWord(i - 1, "in") || tokens_.isWord(i - 1, "any") ||
+                                     tokens_.isWord(i - 1, "all") || tokens_.isWord(i - 1, "some")))
         return tokens_.hull(span, Span{i, std::max(i, tokens_.match(i))});
     return span;
   };
@@ -244,8 +236,8 @@ Span Lowering::operation(const PgQuery__AExpr& e, Expr& out) {
 Span Lowering::operatorChain(const PgQuery__AExpr& top, Expr& out) {
   std::vector<const PgQuery__AExpr*> links{&top};
   const auto isLink = [](const Node* n) {
-    return n && n->node_case == PG_QUERY__NODE__NODE_A_EXPR && n->a_expr->kind == PG_QUERY__A__EXPR__KIND__AEXPR_OP && n->a_expr->lexpr &&
-           n->a_expr->rexpr;
+    return n && n->node_case == PG_QUERY__NODE__NODE_A_EXPR && n->a_expr->kind == PG_QUERY__A__EXPR__KIND__AEXPR_OP &&
+           n->a_expr->lexpr && n->a_expr->rexpr;
   };
   while (isLink(links.back()->lexpr)) links.push_back(links.back()->lexpr->a_expr);
   std::ranges::reverse(links);
@@ -281,8 +273,8 @@ Span Lowering::operatorChain(const PgQuery__AExpr& top, Expr& out) {
   out = std::move(chain);
   out.range = range(span);
   // @name touching its column is a driver's parameter; PostgreSQL's absolute value is written with a space or never at all.
-  if (out.name == "@" && out.args.size() == 1 && out.args[0].is(ExprKind::Column) && out.args[0].qualifier.empty() && span.known() &&
-      tokens_[span.first].end == tokens_[span.last].begin) {
+  if (out.name == "@" && out.args.size() == 1 && out.args[0].is(ExprKind::Column) && out.args[0].qualifier.empty() &&
+      span.known() && tokens_[span.first].end == tokens_[span.last].begin) {
     Expr parameter;
     parameter.kind = ExprKind::Param, parameter.range = out.range;
     parameter.text = written(tokens_[span.first].begin, tokens_[span.last].end);
@@ -360,13 +352,15 @@ Span Lowering::sublink(const PgQuery__SubLink& s, Expr& out) {
   }
   Span span = token(s.location);
   if (contentOf(s.testexpr)) span = tokens_.hull(span, expr(s.testexpr, out.args.emplace_back()));
-  if (out.sublink == SubLink::Any || out.sublink == SubLink::All) out.name = s.n_oper_name ? stringOf(s.oper_name[s.n_oper_name - 1]) : "=";
+  if (out.sublink == SubLink::Any || out.sublink == SubLink::All)
+    out.name = s.n_oper_name ? stringOf(s.oper_name[s.n_oper_name - 1]) : "=";
   // The bracket that holds the query: at the place itself, or after EXISTS, ARRAY, IN, ANY, ALL.
   std::int32_t open = token(s.location).first;
   const auto holds = [&](std::int32_t i) {
-    return tokens_.isText(i, "(") && (out.sublink == SubLink::Scalar || tokens_.isWord(i - 1, "exists") || tokens_.isWord(i - 1, "array") ||
-                                      tokens_.isWord(i - 1, "in") || tokens_.isWord(i - 1, "any") || tokens_.isWord(i - 1, "all") ||
-                                      tokens_.isWord(i - 1, "some"));
+    return tokens_.isText(i, "(") &&
+           (out.sublink == SubLink::Scalar || tokens_.isWord(i - 1, "exists") || tokens_.isWord(i - 1, "array") ||
+            tokens_.isWord(i - 1, "in") || tokens_.isWord(i - 1, "any") || tokens_.isWord(i - 1, "all") ||
+            tokens_.isWord(i - 1, "some"));
   };
   for (int step = 0; open >= 0 && !holds(open) && step < 12; ++step) ++open;
   Span region = holds(open) ? tokens_.inside(open) : Span{};

@@ -22,10 +22,8 @@ struct CallCollector {
     Expr::describe(e, *this);
   }
   template <class T>
-    requires requires(T& value, CallCollector& v) { T::describe(value, v); }
-  void visit(T& value) {
-    T::describe(value, *this);
-  }
+  requires requires(T& value, CallCollector& v) { T::describe(value, v); }
+  void visit(T& value) { T::describe(value, *this); }
   void visit(auto&) {}
   void visit(SourceRange&) {}
   void visit(std::string&) {}

@@ -72,7 +72,9 @@ Span Lowering::typeSpan(int location) const {
   if (tokens_.isWord(s.last, "setof")) ++s.last;
   const std::int32_t name = s.last;
   const auto word = [&](std::initializer_list<std::string_view> options) {
-    return std::ranges::any_of(options, [&](std::string_view w) { return tokens_.isWord(s.last + 1, w); }) ? (++s.last, true) : false;
+    const bool here = std::ranges::any_of(options, [&](std::string_view w) { return tokens_.isWord(s.last + 1, w); });
+    s.last += here;
+    return here;
   };
   const auto modifiers = [&] {
     if (tokens_.isText(s.last + 1, "(") && tokens_.match(s.last + 1) > 0) s.last = tokens_.match(s.last + 1);
@@ -84,12 +86,14 @@ Span Lowering::typeSpan(int location) const {
   if (is("bit") || is("character") || is("char") || is("nchar") || is("national")) word({"varying"});
   modifiers();
   if (is("time") || is("timestamp")) {
-    if ((tokens_.isWord(s.last + 1, "with") || tokens_.isWord(s.last + 1, "without")) && tokens_.isWord(s.last + 2, "time")) s.last += 3;
+    if ((tokens_.isWord(s.last + 1, "with") || tokens_.isWord(s.last + 1, "without")) && tokens_.isWord(s.last + 2, "time"))
+      s.last += 3;
   } else if (is("interval") && word({"year", "month", "day", "hour", "minute", "second"})) {
     if (word({"to"})) word({"month", "hour", "minute", "second"});
     modifiers();
   }
-  if (tokens_.isText(s.last + 1, "%") && (tokens_.isWord(s.last + 2, "type") || tokens_.isWord(s.last + 2, "rowtype"))) s.last += 2;
+  if (tokens_.isText(s.last + 1, "%") && (tokens_.isWord(s.last + 2, "type") || tokens_.isWord(s.last + 2, "rowtype")))
+    s.last += 2;
   word({"array"});
   while (tokens_.isText(s.last + 1, "[") && tokens_.match(s.last + 1) > 0) s.last = tokens_.match(s.last + 1);
   s.last = std::min(s.last, tokens_.size() - 1);
@@ -200,10 +204,11 @@ Lowering::Levels Lowering::levelsOf(const PgQuery__SelectStmt& s, Span outer) co
   while (tokens_.parent(begin) != goal && tokens_.parent(begin) >= 0) begin = tokens_.parent(begin);
   levels.whole = {std::min(begin, t), outer.last};
   levels.inner.push_back(levels.whole);
-  if (!simple) {  // the level of the set operation is the innermost one that shows its keyword
+  if (!simple) {  // the level of the set operation is the outermost one that shows its keyword
     const auto shows = [&](Span level) {
       for (std::int32_t i = level.first; level.known() && i <= level.last; i = tokens_.skip(i))
-        if (tokens_.isClauseWord(i, "union") || tokens_.isClauseWord(i, "intersect") || tokens_.isClauseWord(i, "except")) return true;
+        if (tokens_.isClauseWord(i, "union") || tokens_.isClauseWord(i, "intersect") || tokens_.isClauseWord(i, "except"))
+          return true;
       return false;
     };
     std::size_t skip = 0;

@@ -166,7 +166,8 @@ void Lowering::setOperation(const PgQuery__SelectStmt& s, const Levels& levels, 
   const PgQuery__SelectStmt* left = &s;
   while (true) {
     if (left->rarg) arms.push_back(left->rarg);
-    const bool same = isOperation(left->larg) && !hasOwnClauses(*left->larg) && left->larg->op == s.op && left->larg->all == s.all;
+    const bool same =
+        isOperation(left->larg) && !hasOwnClauses(*left->larg) && left->larg->op == s.op && left->larg->all == s.all;
     if (!same && !(flat && isOperation(left->larg))) break;
     left = left->larg;
   }
@@ -182,7 +183,8 @@ void Lowering::setOperation(const PgQuery__SelectStmt& s, const Levels& levels, 
     return t;
   };
   for (std::int32_t i = level.first; level.known() && i <= level.last; i = tokens_.skip(i)) {
-    if (!tokens_.isClauseWord(i, "union") && !tokens_.isClauseWord(i, "intersect") && !tokens_.isClauseWord(i, "except")) continue;
+    if (!tokens_.isClauseWord(i, "union") && !tokens_.isClauseWord(i, "intersect") && !tokens_.isClauseWord(i, "except"))
+      continue;
     segments.push_back({begin, i - 1});
     begin = i + 1;
     if (tokens_.isWord(begin, "all") || tokens_.isWord(begin, "distinct")) ++begin;
@@ -279,7 +281,8 @@ Span Lowering::fromItem(const Node* node, FromItem& out) {
       out.sampled = true;
       const Span method = callSpan(node->range_table_sample->location);
       span = tokens_.hull(span, method);
-      if (span.known() && tokens_.isWord(span.last + 1, "repeatable")) span.last = std::max(span.last, tokens_.match(span.last + 2));
+      if (span.known() && tokens_.isWord(span.last + 1, "repeatable"))
+        span.last = std::max(span.last, tokens_.match(span.last + 2));
       break;
     }
     default: {
@@ -311,7 +314,8 @@ Span Lowering::relation(const PgQuery__RangeVar& r, FromItem& out) {
   out.only = !r.inh;
   aliasOf(r.alias, out);
   if (!span.known()) return span;
-  if (tokens_.isText(span.first - 1, "(") && tokens_.isWord(span.first - 2, "only")) span = {span.first - 1, tokens_.match(span.first - 1)};
+  if (tokens_.isText(span.first - 1, "(") && tokens_.isWord(span.first - 2, "only"))
+    span = {span.first - 1, tokens_.match(span.first - 1)};
   if (tokens_.isWord(span.first - 1, "only")) --span.first;
   if (tokens_.isText(span.last + 1, "*")) ++span.last;
   return r.alias ? aliasSpan(span) : span;
@@ -354,7 +358,8 @@ Span Lowering::fromFunction(const PgQuery__RangeFunction& f, FromItem& out) {
 // a JOIN b JOIN c leans to the left; a chain longer than kMaxRuns becomes one item that lists its sides.
 Span Lowering::join(const PgQuery__JoinExpr& top, FromItem& out) {
   std::vector<const PgQuery__JoinExpr*> links{&top};
-  while (links.back()->larg && links.back()->larg->node_case == PG_QUERY__NODE__NODE_JOIN_EXPR) links.push_back(links.back()->larg->join_expr);
+  while (links.back()->larg && links.back()->larg->node_case == PG_QUERY__NODE__NODE_JOIN_EXPR)
+    links.push_back(links.back()->larg->join_expr);
   std::ranges::reverse(links);
   const bool flat = links.size() > kMaxRuns || depth_ > kMaxDepth;
   Nest nest(*this, flat ? 0 : static_cast<int>(links.size()) - 1);

@@ -79,12 +79,13 @@ std::vector<std::string> stringsOf(NodeList nodes) {
 }
 
 bool isLockCall(const PgQuery__FuncCall& call) {
-  if (call.n_funcname == 0 || call.n_funcname > 2 || !findLockFunction(stringOf(call.funcname[call.n_funcname - 1]))) return false;
+  if (call.n_funcname == 0 || call.n_funcname > 2 || !findLockFunction(stringOf(call.funcname[call.n_funcname - 1])))
+    return false;
   return call.n_funcname == 1 || stringOf(call.funcname[0]) == "pg_catalog";
 }
 
-// The length of a bit string type: it decides the value of the cast. (bit without a length is bit(1); the lengths and scales of other
-// types change no key.)
+// The length of a bit string type: it decides the value of the cast. (bit without a length is bit(1); the lengths and scales of
+// other types change no key.)
 std::string bitLength(const PgQuery__TypeName& type, std::string_view name) {
   if ((name != "bit" && name != "bit varying") || type.n_typmods != 1) return {};
   const Node* n = type.typmods[0];

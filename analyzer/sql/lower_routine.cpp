@@ -116,7 +116,9 @@ void Lowering::functionOption(const PgQuery__DefElem& option, Span region, Funct
     f.volatility_range = range(word);
   } else if (name == "parallel") {
     const std::string level = lower(value);
-    f.parallel = level == "safe" ? ParallelSafety::Safe : level == "restricted" ? ParallelSafety::Restricted : ParallelSafety::Unsafe;
+    f.parallel = level == "safe"         ? ParallelSafety::Safe
+                 : level == "restricted" ? ParallelSafety::Restricted
+                                         : ParallelSafety::Unsafe;
     if (word.known()) f.parallel_range = range({word.first, std::min(word.first + 1, region.last)});
   } else if (name == "strict") {
     f.strict = isTrue(option.arg);
@@ -128,7 +130,8 @@ void Lowering::functionOption(const PgQuery__DefElem& option, Span region, Funct
     f.cost = numberOf(option.arg);
   } else if (name == "set" && contentOf(option.arg) && option.arg->node_case == PG_QUERY__NODE__NODE_VARIABLE_SET_STMT) {
     // SET name TO | = value: the value's end is the next option, which nothing marks; the name tells enough.
-    const std::int32_t last = word.known() ? nameSpan(static_cast<int>(tokens_[std::min(word.last + 1, region.last)].begin)).last : -1;
+    const std::int32_t last =
+        word.known() ? nameSpan(static_cast<int>(tokens_[std::min(word.last + 1, region.last)].begin)).last : -1;
     f.settings.push_back(settingOf(*option.arg->variable_set_stmt, {word.first, last}));
   }
 }
@@ -140,7 +143,8 @@ void Lowering::atomicBody(const PgQuery__CreateFunctionStmt& s, Span region, Fun
   std::int32_t begin = region.first;
   const bool returns = s.sql_body->node_case == PG_QUERY__NODE__NODE_RETURN_STMT;
   for (; region.known() && begin <= region.last; begin = tokens_.skip(begin))
-    if (returns ? tokens_.isClauseWord(begin, "return") : tokens_.isWord(begin, "begin") && tokens_.isWord(begin + 1, "atomic")) break;
+    if (returns ? tokens_.isClauseWord(begin, "return") : tokens_.isWord(begin, "begin") && tokens_.isWord(begin + 1, "atomic"))
+      break;
   if (begin > region.last) begin = region.first;
   f.body_range = range({begin, region.last});
   const auto returned = [&](const PgQuery__ReturnStmt& r, Span place) {
@@ -237,7 +241,8 @@ void Lowering::doBlock(const PgQuery__DoStmt& s, Span region, ParsedStatement& o
   Function& f = out.functions.emplace_back();
   f.kind = FunctionKind::DoBlock, f.language = "plpgsql", f.range = st.range;
   for (const Node* n : nodes(s.n_args, s.args))
-    if (n->node_case == PG_QUERY__NODE__NODE_DEF_ELEM && text(n->def_elem->defname) == "language") f.language = lower(stringOf(n->def_elem->arg));
+    if (n->node_case == PG_QUERY__NODE__NODE_DEF_ELEM && text(n->def_elem->defname) == "language")
+      f.language = lower(stringOf(n->def_elem->arg));
   for (const Node* n : nodes(s.n_args, s.args)) {
     if (n->node_case != PG_QUERY__NODE__NODE_DEF_ELEM || text(n->def_elem->defname) != "as") continue;
     const std::int32_t body = token(n->def_elem->location).first;

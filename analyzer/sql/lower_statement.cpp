@@ -14,19 +14,24 @@ std::string text(const char* s) { return s ? s : ""; }
 
 // Words that name a kind of statement or object; what follows them is the user's.
 constexpr auto kHeadWords = std::to_array<std::string_view>(
-    {"aggregate", "all",     "alter",     "analyze",   "begin",   "call",   "cast",      "characteristics", "checkpoint", "close",   "cluster",
-     "collation", "column",  "comment",   "commit",    "constraints", "copy", "create",  "database",  "deallocate", "declare", "default",
-     "delete",    "discard", "do",        "domain",    "drop",    "end",    "event",     "execute",   "explain",    "extension", "fetch",
-     "foreign",   "from",    "function",  "grant",     "import",  "index",  "insert",    "into",      "language",   "listen",  "load",
-     "local",     "lock",    "materialized", "merge",  "move",    "notify", "on",        "operator",  "owned",      "plans",   "policy",
-     "prepare",   "prepared", "privileges", "procedure", "publication", "reassign", "refresh", "reindex", "release", "reset",  "revoke",
-     "role",      "rollback", "routine",  "rule",      "savepoint", "schema", "security", "select",   "sequence",  "sequences", "server",
-     "session",   "set",     "show",      "start",     "statistics", "subscription", "system", "table", "tablespace", "temp", "transaction",
-     "trigger",   "truncate", "type",     "unlisten",  "update",  "user",   "vacuum",    "values",    "view",       "with"});
+    {"aggregate",  "all",        "alter",        "analyze",     "begin",    "call",       "cast",         "characteristics",
+     "checkpoint", "close",      "cluster",      "collation",   "column",   "comment",    "commit",       "constraints",
+     "copy",       "create",     "database",     "deallocate",  "declare",  "default",    "delete",       "discard",
+     "do",         "domain",     "drop",         "end",         "event",    "execute",    "explain",      "extension",
+     "fetch",      "foreign",    "from",         "function",    "grant",    "import",     "index",        "insert",
+     "into",       "language",   "listen",       "load",        "local",    "lock",       "materialized", "merge",
+     "move",       "notify",     "on",           "operator",    "owned",    "plans",      "policy",       "prepare",
+     "prepared",   "privileges", "procedure",    "publication", "reassign", "refresh",    "reindex",      "release",
+     "reset",      "revoke",     "role",         "rollback",    "routine",  "rule",       "savepoint",    "schema",
+     "security",   "select",     "sequence",     "sequences",   "server",   "session",    "set",          "show",
+     "start",      "statistics", "subscription", "system",      "table",    "tablespace", "temp",         "transaction",
+     "trigger",    "truncate",   "type",         "unlisten",    "update",   "user",       "vacuum",       "values",
+     "view",       "with"});
 static_assert(std::ranges::is_sorted(kHeadWords));
 
 // Words between the verb and its object that tell nothing about the kind.
-constexpr auto kHeadFillers = std::to_array<std::string_view>({"constraint", "or", "recursive", "replace", "temporary", "unique", "unlogged"});
+constexpr auto kHeadFillers =
+    std::to_array<std::string_view>({"constraint", "or", "recursive", "replace", "temporary", "unique", "unlogged"});
 
 std::string foldedWord(std::string_view word) {
   std::string folded(word);
@@ -125,7 +130,8 @@ std::optional<Statement> Lowering::executable(const Node* node, Span region) {
     case PG_QUERY__NODE__NODE_EXPLAIN_STMT: {
       bool analyze = false;
       for (const Node* n : nodes(node->explain_stmt->n_options, node->explain_stmt->options))
-        if (n->node_case == PG_QUERY__NODE__NODE_DEF_ELEM && text(n->def_elem->defname) == "analyze") analyze = isTrueOption(*n->def_elem);
+        if (n->node_case == PG_QUERY__NODE__NODE_DEF_ELEM && text(n->def_elem->defname) == "analyze")
+          analyze = isTrueOption(*n->def_elem);
       return wrap(analyze ? StatementKind::ExplainAnalyze : StatementKind::Explain, node->explain_stmt->query);
     }
     case PG_QUERY__NODE__NODE_PREPARE_STMT: {
@@ -152,7 +158,8 @@ std::optional<Statement> Lowering::executable(const Node* node, Span region) {
       s.name = text(f.portalname);
       s.fetch_backward = f.direction == PG_QUERY__FETCH_DIRECTION__FETCH_BACKWARD;
       const bool all = f.how_many >= std::numeric_limits<std::int32_t>::max();
-      const bool last = f.direction == PG_QUERY__FETCH_DIRECTION__FETCH_ABSOLUTE && f.how_many < 0;  // from the end: reads everything
+      const bool last =
+          f.direction == PG_QUERY__FETCH_DIRECTION__FETCH_ABSOLUTE && f.how_many < 0;  // from the end: reads everything
       s.fetch_count = all || last ? -1 : f.how_many;
       if (!all && !last && f.how_many < 0) s.fetch_count = -f.how_many, s.fetch_backward = !s.fetch_backward;
       return s;

@@ -21,8 +21,8 @@ ColumnDefinition Lowering::columnDefinition(const PgQuery__ColumnDef& c) {
   column.name = nameAt(name.first, text(c.colname));
   column.type = typeOf(c.type_name);
   Span span = name;
-  while (span.known() && span.last + 1 < tokens_.size() && !tokens_.isText(span.last + 1, ",") && !tokens_.isText(span.last + 1, ")") &&
-         !tokens_.isText(span.last + 1, ";"))
+  while (span.known() && span.last + 1 < tokens_.size() && !tokens_.isText(span.last + 1, ",") &&
+         !tokens_.isText(span.last + 1, ")") && !tokens_.isText(span.last + 1, ";"))
     span.last = tokens_.skip(span.last + 1) - 1;
   column.range = range(span);
   column.not_null = c.is_not_null;
@@ -81,7 +81,8 @@ Ddl Lowering::alterTable(const PgQuery__AlterTableStmt& s, Span region) {
 AlterAction Lowering::alterAction(const PgQuery__AlterTableCmd& c) {
   AlterAction a;
   a.column.name = text(c.name);
-  const PgQuery__ColumnDef* column = contentOf(c.def) && c.def->node_case == PG_QUERY__NODE__NODE_COLUMN_DEF ? c.def->column_def : nullptr;
+  const PgQuery__ColumnDef* column =
+      contentOf(c.def) && c.def->node_case == PG_QUERY__NODE__NODE_COLUMN_DEF ? c.def->column_def : nullptr;
   switch (c.subtype) {
     case PG_QUERY__ALTER_TABLE_TYPE__AT_AddColumn:
       a.kind = AlterActionKind::AddColumn;

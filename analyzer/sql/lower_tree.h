@@ -1,8 +1,8 @@
 // From libpg_query's tree to our own shapes. Only this header and the lower_*.cpp files know the parser's nodes.
 //
 // Three habits: (1) positions: nodes tell where they start, the token index tells where they end, so every function that lowers a
-// node returns the token span it covers; (2) chains that lean to the left (a + b + c, UNION ALL, joins) are walked in a loop and kept flat,
-// and below kMaxDepth a subtree becomes a flat list of its calls, so what we keep has bounded depth; (3) nodes that
+// node returns the token span it covers; (2) chains that lean to the left (a + b + c, UNION ALL, joins) are walked in a loop and
+// kept flat, and below kMaxDepth a subtree becomes a flat list of its calls, so what we keep has bounded depth; (3) nodes that
 // say nothing to us become ExprKind::Other with whatever expressions a walk over the message's fields finds in them, so a
 // newer grammar's nodes need no code.
 #pragma once
@@ -66,27 +66,27 @@ class Lowering {
 
  private:
   friend class Nest;
-  static constexpr int kMaxDepth = 600;        // of what is kept
+  static constexpr int kMaxDepth = 600;         // of what is kept
   static constexpr std::size_t kMaxRuns = 200;  // alternations of operators in one chain that are kept as a tree
 
   // Places (lower_places.cpp)
   // Offsets of `parsed`, here and in tokens and nodes.
   SourceRange bytes(std::uint32_t begin, std::uint32_t end) const;
   std::string_view written(std::uint32_t begin, std::uint32_t end) const;
-  Span token(int location) const;                       // the one token there
-  Span callSpan(int location) const;                    // name ( … ), from the name
-  Span nameSpan(int location) const;                    // a . b . c
-  Span typeSpan(int location) const;                    // double precision (…) []
-  Span afterCall(Span call) const;                      // with WITHIN GROUP, FILTER, OVER
-  Span aliasSpan(Span item) const;                      // with [AS] alias [(columns)]
+  Span token(int location) const;     // the one token there
+  Span callSpan(int location) const;  // name ( … ), from the name
+  Span nameSpan(int location) const;  // a . b . c
+  Span typeSpan(int location) const;  // double precision (…) []
+  Span afterCall(Span call) const;    // with WITHIN GROUP, FILTER, OVER
+  Span aliasSpan(Span item) const;    // with [AS] alias [(columns)]
   std::string nameAt(std::int32_t token, std::string_view parsed_name) const;
   const RewrittenPlaceholder* placeholderAt(std::int32_t token) const;
 
   // Queries: clauses stand on the level of their keyword; levels of one query level from the innermost brackets outwards
   struct Levels {
-    Span whole;                // with the brackets around it
-    std::vector<Span> inner;   // innermost first; the last one is `whole`
-    std::int32_t keyword = -1; // SELECT, VALUES, TABLE of a simple level
+    Span whole;                 // with the brackets around it
+    std::vector<Span> inner;    // innermost first; the last one is `whole`
+    std::int32_t keyword = -1;  // SELECT, VALUES, TABLE of a simple level
   };
   enum class ClauseKind { Order, Limit, Offset, Locking };
   struct Clause {
@@ -97,8 +97,9 @@ class Lowering {
   std::int32_t startToken(const PgQuery__SelectStmt& select) const;
   Levels levelsOf(const PgQuery__SelectStmt& select, Span outer) const;
   std::vector<Clause> clausesAt(Span level) const;
-  Span upTo(Span region, std::initializer_list<std::string_view> words) const;  // ends before the first of these words on its level
-  Span regionAround(const PgQuery__SelectStmt& select) const;                   // the brackets that hold it
+  Span upTo(Span region,
+            std::initializer_list<std::string_view> words) const;  // ends before the first of these words on its level
+  Span regionAround(const PgQuery__SelectStmt& select) const;      // the brackets that hold it
 
   // Expressions (lower_expr.cpp, lower_call.cpp)
   Span expr(const Node* node, Expr& out);

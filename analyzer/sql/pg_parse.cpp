@@ -1,5 +1,5 @@
-// One statement through libpg_query, with what it needs around it: a large stack, a limit on size, a lifetime for the tree, errors in
-// bytes, and three attempts (as written; with placeholders and integers rewritten; token by token).
+// One statement through libpg_query, with what it needs around it: a large stack, a limit on size, a lifetime for the tree,
+// errors in bytes, and three attempts (as written; with placeholders and integers rewritten; token by token).
 #include "sql/pg_parse.h"
 
 #include <fcntl.h>
@@ -19,12 +19,12 @@ namespace pglocklint::sql {
 namespace {
 
 constexpr std::size_t kMaxTokens = 250'000;
-constexpr std::uint32_t kMaxChain = 20'000;       // links that nest: writing the tree out is quadratic in them
-constexpr std::int32_t kSmallStatement = 4'000;   // tokens that fit on any stack, however they nest
+constexpr std::uint32_t kMaxChain = 20'000;      // links that nest: writing the tree out is quadratic in them
+constexpr std::int32_t kSmallStatement = 4'000;  // tokens that fit on any stack, however they nest
 constexpr std::size_t kLargeStack = 512u << 20;
 
-// libpg_query points the process's file descriptor 2 at a pipe while it parses, and back afterwards. Two threads that overlap can leave
-// it at a pipe that nobody reads, so the last one to finish an overlap puts the real one back.
+// libpg_query points the process's file descriptor 2 at a pipe while it parses, and back afterwards. Two threads that overlap can
+// leave it at a pipe that nobody reads, so the last one to finish an overlap puts the real one back.
 class StderrGuard {
  public:
   StderrGuard() {
@@ -150,7 +150,8 @@ ParsedStatement lowered(const StatementText& text, const PgQuery__ParseResult& t
     Span region = whole;
     if (tree.n_stmts > 1) {  // the caller's splitter left a semicolon inside
       const auto begin = static_cast<std::uint32_t>(tree.stmts[i]->stmt_location);
-      const std::uint32_t end = tree.stmts[i]->stmt_len ? begin + static_cast<std::uint32_t>(tree.stmts[i]->stmt_len) : UINT32_MAX;
+      const std::uint32_t end =
+          tree.stmts[i]->stmt_len ? begin + static_cast<std::uint32_t>(tree.stmts[i]->stmt_len) : UINT32_MAX;
       while (region.known() && text.tokens[region.first].begin < begin) ++region.first;
       while (region.known() && text.tokens[region.last].end > end) --region.last;
     }
@@ -170,7 +171,8 @@ bool tooLarge(const TokenIndex& tokens, std::string& error) {
 }
 
 // The last attempt: the lock calls that the tokens show, each parsed alone.
-ParsedStatement degraded(const MappedText& text, const LineIndex& lines, const TokenIndex& tokens, std::string error, std::uint32_t offset) {
+ParsedStatement degraded(const MappedText& text, const LineIndex& lines, const TokenIndex& tokens, std::string error,
+                         std::uint32_t offset) {
   ParsedStatement out;
   out.error = std::move(error), out.error_offset = offset;
   const auto mentions = lockMentions(tokens);
@@ -189,7 +191,8 @@ ParsedStatement degraded(const MappedText& text, const LineIndex& lines, const T
     const Span span{mention.first, std::min(mention.last, whole.last)};
     const std::uint32_t begin = tokens[span.first].begin, end = tokens[span.last].end;
     std::string ignored;
-    auto query = end - begin < text.text().size() ? parseExpression(text.substr(begin, end - begin), lines, ignored) : std::nullopt;
+    auto query =
+        end - begin < text.text().size() ? parseExpression(text.substr(begin, end - begin), lines, ignored) : std::nullopt;
     if (query && query->targets.size() == 1 && query->targets[0].expr.is(ExprKind::Call)) {
       s.exprs.push_back(std::move(query->targets[0].expr));
     } else {
@@ -219,15 +222,16 @@ struct Attempt {
   Parsed parsed;
 };
 
-// "@name" is sqlc's parameter; PostgreSQL would read the prefix operator @ (absolute value), which people write with a space if at all.
+// "@name" is sqlc's parameter; PostgreSQL would read the prefix operator @ (absolute value), which people write with a space if
+// at all.
 bool hasNamedParameter(std::string_view text) {
   for (std::size_t at = text.find('@'); at != std::string_view::npos; at = text.find('@', at + 1))
     if (at + 1 < text.size() && (text[at + 1] == '_' || std::isalpha(static_cast<unsigned char>(text[at + 1])))) return true;
   return false;
 }
 
-// As written, then rewritten (the other way round where placeholders look like operators). Returns the attempt that succeeded or the
-// first one with its error.
+// As written, then rewritten (the other way round where placeholders look like operators). Returns the attempt that succeeded or
+// the first one with its error.
 std::unique_ptr<Attempt> attempt(std::string written) {
   auto first = std::make_unique<Attempt>(std::move(written));
   const std::string& text = first->text;

@@ -13,8 +13,8 @@ enum Link : std::size_t { kOperator, kJoin, kSetOperation, kLinks };
 constexpr std::array<std::string_view, 3> kSetWords{"union", "intersect", "except"};
 constexpr std::array<std::string_view, 12> kPostfixWords{"is",      "isnull", "notnull", "like",   "ilike", "similar",
                                                          "between", "in",     "collate", "escape", "at",    "not"};
-constexpr std::array<std::string_view, 11> kBoundaryWords{"and",  "or",   "when",  "then",   "else", "select",
-                                                          "from", "where", "having", "on", "values"};
+constexpr std::array<std::string_view, 11> kBoundaryWords{"and",  "or",    "when",   "then", "else",  "select",
+                                                          "from", "where", "having", "on",   "values"};
 
 template <class Words>
 bool oneOf(std::string_view word, const Words& words) {
@@ -52,9 +52,7 @@ std::uint32_t TokenIndex::longestChain() const {
     const std::string_view written = text(i);
     auto& here = levels.back();
     switch ((*this)[i].kind) {
-      case TokenKind::Operator:
-        ++here[kOperator];
-        break;
+      case TokenKind::Operator: ++here[kOperator]; break;
       case TokenKind::Punctuation:
         if (written == ";") here = {};
         if (written == ",") here[kOperator] = here[kJoin] = 0;
@@ -71,8 +69,7 @@ std::uint32_t TokenIndex::longestChain() const {
         else if (oneOf(written, kBoundaryWords))
           here[kOperator] = 0;
         break;
-      default:
-        break;
+      default: break;
     }
     for (const std::uint32_t links : levels.back()) longest = std::max(longest, links);
   }
@@ -93,13 +90,9 @@ std::int32_t TokenIndex::at(std::int64_t offset) const {
   return offset < found->end ? static_cast<std::int32_t>(found - tokens_.begin()) : -1;
 }
 
-std::int32_t TokenIndex::match(std::int32_t i) const {
-  return i < 0 || i >= size() ? -1 : match_[static_cast<std::size_t>(i)];
-}
+std::int32_t TokenIndex::match(std::int32_t i) const { return i < 0 || i >= size() ? -1 : match_[static_cast<std::size_t>(i)]; }
 
-std::int32_t TokenIndex::parent(std::int32_t i) const {
-  return i < 0 || i >= size() ? -1 : parent_[static_cast<std::size_t>(i)];
-}
+std::int32_t TokenIndex::parent(std::int32_t i) const { return i < 0 || i >= size() ? -1 : parent_[static_cast<std::size_t>(i)]; }
 
 bool TokenIndex::isWord(std::int32_t i, std::string_view lower_keyword) const {
   return i >= 0 && i < size() && (*this)[i].kind == TokenKind::Word && isKeyword(text(i), lower_keyword);

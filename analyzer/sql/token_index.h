@@ -27,19 +27,19 @@ class TokenIndex {
   // The longest run of operators, joins or set operations that PostgreSQL nests one level per link.
   std::uint32_t longestChain() const;
 
-  std::int32_t at(std::int64_t offset) const;      // the token that starts at (or holds) a byte offset; -1 if there is none
-  std::int32_t match(std::int32_t i) const;        // the other bracket of ( ) [ ]; -1 if i is no bracket or has no partner
-  std::int32_t parent(std::int32_t i) const;       // the innermost bracket opened before and closed after i; -1 at the top
+  std::int32_t at(std::int64_t offset) const;  // the token that starts at (or holds) a byte offset; -1 if there is none
+  std::int32_t match(std::int32_t i) const;    // the other bracket of ( ) [ ]; -1 if i is no bracket or has no partner
+  std::int32_t parent(std::int32_t i) const;   // the innermost bracket opened before and closed after i; -1 at the top
   bool isWord(std::int32_t i, std::string_view lower_keyword) const;
   bool isText(std::int32_t i, std::string_view text) const { return this->text(i) == text; }
-  bool isName(std::int32_t i) const;               // Word or QuotedWord
+  bool isName(std::int32_t i) const;  // Word or QuotedWord
   // A keyword that opens something: not a label after AS, not the field of a.b.
   bool isClauseWord(std::int32_t i, std::string_view lower_keyword) const;
   // The token after i on the same level: jumps over the brackets that open at i.
   std::int32_t skip(std::int32_t i) const;
 
-  Span whole() const;                              // without a trailing semicolon
-  Span inside(std::int32_t open) const;            // between a bracket and its partner; unknown when empty
+  Span whole() const;                    // without a trailing semicolon
+  Span inside(std::int32_t open) const;  // between a bracket and its partner; unknown when empty
   // The smallest span around both whose brackets are balanced.
   Span hull(Span a, Span b) const;
 

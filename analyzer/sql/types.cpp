@@ -82,7 +82,11 @@ std::string normalNumber(std::string_view written) {
   const bool negative = number.starts_with('-');
   if (negative || number.starts_with('+')) number.erase(0, 1);
   const char radix = number.size() > 2 && number[0] == '0' ? static_cast<char>(number[1] | 0x20) : ' ';
-  if (const unsigned base = radix == 'x' ? 16 : radix == 'o' ? 8 : radix == 'b' ? 2 : 0; base && number.size() < kLongestRadixNumber)
+  if (const unsigned base = radix == 'x'   ? 16
+                            : radix == 'o' ? 8
+                            : radix == 'b' ? 2
+                                           : 0;
+      base && number.size() < kLongestRadixNumber)
     number = toDecimal(std::string_view(number).substr(2), base);
   else if (isIntegerText(number))
     number.erase(0, std::min(number.find_first_not_of('0'), number.size() - 1));

@@ -76,8 +76,9 @@ TEST_CASE("changes of tables") {
   CHECK(d.schema == "s");
   std::string actions;
   for (const AlterAction& a : d.actions) actions += std::string(nameOf(a.kind)) + " " + a.column.name + "; ";
-  CHECK(actions == "add-column a; drop-column b; set-type c; set-not-null d; drop-not-null e; set-default f; drop-default f; "
-                   "add-constraint ; add-constraint ; enable-row-security ; other ; ");
+  CHECK(actions ==
+        "add-column a; drop-column b; set-type c; set-not-null d; drop-not-null e; set-default f; drop-default f; "
+        "add-constraint ; add-constraint ; enable-row-security ; other ; ");
   CHECK(d.actions[0].column.type == "bigint");
   CHECK(show::expr(d.actions[0].column.default_value.at(0)) == "(f)");
   CHECK(d.actions[2].column.type == "bigint");
@@ -110,7 +111,9 @@ TEST_CASE("indexes, triggers, policies, domains") {
   CHECK(index.key_columns == Names{"a", "", "c"});
   CHECK(exprs(index) == "(f b) (g d) ");
 
-  const Ddl trigger = Sample("CREATE CONSTRAINT TRIGGER tr AFTER INSERT ON t DEFERRABLE FOR EACH ROW WHEN (f(NEW.a)) EXECUTE FUNCTION app.g()").ddl();
+  const Ddl trigger =
+      Sample("CREATE CONSTRAINT TRIGGER tr AFTER INSERT ON t DEFERRABLE FOR EACH ROW WHEN (f(NEW.a)) EXECUTE FUNCTION app.g()")
+          .ddl();
   CHECK(trigger.kind == DdlKind::CreateTrigger);
   CHECK(trigger.name == "tr");
   CHECK(trigger.relation == "t");

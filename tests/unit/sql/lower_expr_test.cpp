@@ -127,7 +127,8 @@ TEST_CASE("what has no shape keeps its operands") {
   CHECK(value("a COLLATE \"C\"") == "(other:collate a)");
   CHECK(value("xmlforest(pg_advisory_lock(1) AS x)") == "(other:XmlExpr (pg_advisory_lock 1))");
   CHECK(value("GROUPING(a)") == "(other:grouping a)");
-  if (grammarVersion() >= 16) CHECK(value("JSON_OBJECT('k': pg_try_advisory_lock(1))") == "(other:JsonObjectConstructor 'k' (pg_try_advisory_lock 1))");
+  if (grammarVersion() >= 16)
+    CHECK(value("JSON_OBJECT('k': pg_try_advisory_lock(1))") == "(other:JsonObjectConstructor 'k' (pg_try_advisory_lock 1))");
 }
 
 TEST_CASE("parameters and placeholders are written as in the file") {
@@ -141,15 +142,62 @@ TEST_CASE("parameters and placeholders are written as in the file") {
 }
 
 TEST_CASE("an expression covers its text and no more") {
-  for (const std::string_view sql :
-       {"42", "- 42", "-(5)", "a", "s.t.a", "\"A b\"", "(r).field", "a[1][2]", "a + b", "(a + b) * c", "a * (b + c)", "((a)) + ((b))",
-        "pg_advisory_lock(1, 2)", "pg_catalog . pg_advisory_lock ( 1 )", "f(g(1), h(2))", "count(*)", "current_date", "current_timestamp(3)",
-        "extract(epoch FROM now())", "a IS NOT NULL", "(a) IS NULL", "a ISNULL", "a IS NOT TRUE", "a IN (1, (2))", "a NOT IN (1)",
-        "a BETWEEN 1 AND (2)", "a = ANY (xs)", "a LIKE 'x'", "CASE WHEN a THEN (b) END", "CASE a WHEN 1 THEN CASE b WHEN 2 THEN 3 END END",
-        "COALESCE(a, b)", "NULLIF(a, b)", "ROW(1, 2)", "(1, 2)", "ARRAY[1, ARRAY[2]]", "a::bigint", "a::numeric(10, 2)[]", "CAST(a AS int)",
-        "a::timestamp(3) with time zone", "bigint '1'", "double precision '1'", "'x'::regclass::oid", "(SELECT 1)", "EXISTS (SELECT 1)",
-        "a IN (SELECT b FROM t)", "a = ANY (SELECT b)", "ARRAY(SELECT 1)", "NOT a", "a COLLATE \"C\"", "a AT TIME ZONE 'UTC'", "(a, b) OVERLAPS (c, d)",
-        "a /* x */ + -- y\n b", "'é' || pg_advisory_lock(1)", "$1", "f(a => 1)", "a NOT IN (SELECT 1)"}) {
+  for (const std::string_view sql : {"42",
+                                     "- 42",
+                                     "-(5)",
+                                     "a",
+                                     "s.t.a",
+                                     "\"A b\"",
+                                     "(r).field",
+                                     "a[1][2]",
+                                     "a + b",
+                                     "(a + b) * c",
+                                     "a * (b + c)",
+                                     "((a)) + ((b))",
+                                     "pg_advisory_lock(1, 2)",
+                                     "pg_catalog . pg_advisory_lock ( 1 )",
+                                     "f(g(1), h(2))",
+                                     "count(*)",
+                                     "current_date",
+                                     "current_timestamp(3)",
+                                     "extract(epoch FROM now())",
+                                     "a IS NOT NULL",
+                                     "(a) IS NULL",
+                                     "a ISNULL",
+                                     "a IS NOT TRUE",
+                                     "a IN (1, (2))",
+                                     "a NOT IN (1)",
+                                     "a BETWEEN 1 AND (2)",
+                                     "a = ANY (xs)",
+                                     "a LIKE 'x'",
+                                     "CASE WHEN a THEN (b) END",
+                                     "CASE a WHEN 1 THEN CASE b WHEN 2 THEN 3 END END",
+                                     "COALESCE(a, b)",
+                                     "NULLIF(a, b)",
+                                     "ROW(1, 2)",
+                                     "(1, 2)",
+                                     "ARRAY[1, ARRAY[2]]",
+                                     "a::bigint",
+                                     "a::numeric(10, 2)[]",
+                                     "CAST(a AS int)",
+                                     "a::timestamp(3) with time zone",
+                                     "bigint '1'",
+                                     "double precision '1'",
+                                     "'x'::regclass::oid",
+                                     "(SELECT 1)",
+                                     "EXISTS (SELECT 1)",
+                                     "a IN (SELECT b FROM t)",
+                                     "a = ANY (SELECT b)",
+                                     "ARRAY(SELECT 1)",
+                                     "NOT a",
+                                     "a COLLATE \"C\"",
+                                     "a AT TIME ZONE 'UTC'",
+                                     "(a, b) OVERLAPS (c, d)",
+                                     "a /* x */ + -- y\n b",
+                                     "'é' || pg_advisory_lock(1)",
+                                     "$1",
+                                     "f(a => 1)",
+                                     "a NOT IN (SELECT 1)"}) {
     CAPTURE(sql);
     CHECK(place(sql) == sql);
     CHECK(place(std::string(sql) + " AS x") == sql);

@@ -24,9 +24,11 @@ TEST_CASE("a select lists its clauses") {
 
 TEST_CASE("from items") {
   CHECK(shape("SELECT 1 FROM s.t AS x (a, b), ONLY u") == "(select 1 (from s.t x(a,b) only u))");
-  CHECK(shape("SELECT 1 FROM a JOIN b ON c LEFT JOIN d USING (e, f)") == "(select 1 (from (left (inner a b (on c)) d (using e,f))))");
+  CHECK(shape("SELECT 1 FROM a JOIN b ON c LEFT JOIN d USING (e, f)") ==
+        "(select 1 (from (left (inner a b (on c)) d (using e,f))))");
   CHECK(shape("SELECT 1 FROM a CROSS JOIN b NATURAL FULL JOIN c") == "(select 1 (from (natural-full (cross a b) c)))");
-  CHECK(shape("SELECT 1 FROM (SELECT 2) q, LATERAL (SELECT q.a) r") == "(select 1 (from {(select 2)} q lateral {(select q.a)} r))");
+  CHECK(shape("SELECT 1 FROM (SELECT 2) q, LATERAL (SELECT q.a) r") ==
+        "(select 1 (from {(select 2)} q lateral {(select q.a)} r))");
   CHECK(shape("SELECT 1 FROM (VALUES (1)) v (x)") == "(select 1 (from {(values (row 1))} v(x)))");
   CHECK(shape("SELECT 1 FROM generate_series(1, 3) WITH ORDINALITY AS g (n, o)") ==
         "(select 1 (from (function (generate_series 1 3)) ordinality g(n,o)))");
@@ -36,8 +38,9 @@ TEST_CASE("from items") {
 
 TEST_CASE("from items cover their text") {
   for (const std::string_view item :
-       {"t", "s.t AS x", "ONLY t", "ONLY (t) x", "(SELECT 1) q", "((SELECT 1)) q", "LATERAL (SELECT 1) AS q (a)", "f(1) AS x (a, b)",
-        "ROWS FROM (f(1), g(2)) x", "a JOIN b ON (c)", "a JOIN b USING (c)", "LATERAL f(1) WITH ORDINALITY q", "t TABLESAMPLE system (1)"}) {
+       {"t", "s.t AS x", "ONLY t", "ONLY (t) x", "(SELECT 1) q", "((SELECT 1)) q", "LATERAL (SELECT 1) AS q (a)",
+        "f(1) AS x (a, b)", "ROWS FROM (f(1), g(2)) x", "a JOIN b ON (c)", "a JOIN b USING (c)", "LATERAL f(1) WITH ORDINALITY q",
+        "t TABLESAMPLE system (1)"}) {
     CAPTURE(item);
     const Sample s("SELECT 1 FROM " + std::string(item) + " WHERE true");
     REQUIRE(s.parsed.error == "");
@@ -56,7 +59,8 @@ TEST_CASE("set operations of one kind are siblings") {
 }
 
 TEST_CASE("arms of set operations cover their text") {
-  const Sample s("WITH w AS (SELECT 0) SELECT a, b FROM t WHERE c UNION ALL (SELECT 2, 3 LIMIT 1) UNION ALL VALUES (1, 2) ORDER BY 1 LIMIT 7");
+  const Sample s(
+      "WITH w AS (SELECT 0) SELECT a, b FROM t WHERE c UNION ALL (SELECT 2, 3 LIMIT 1) UNION ALL VALUES (1, 2) ORDER BY 1 LIMIT 7");
   const Query& q = s.query();
   REQUIRE(q.arms.size() == 3);
   CHECK(s.at(q.arms[0].range) == "SELECT a, b FROM t WHERE c");
@@ -95,7 +99,8 @@ TEST_CASE("clauses are found with their keywords") {
 }
 
 TEST_CASE("common table expressions") {
-  const Sample s("WITH RECURSIVE a (x) AS (SELECT 1 UNION ALL SELECT x FROM a), b AS NOT MATERIALIZED (DELETE FROM t RETURNING *) SELECT * FROM a, b");
+  const Sample s(
+      "WITH RECURSIVE a (x) AS (SELECT 1 UNION ALL SELECT x FROM a), b AS NOT MATERIALIZED (DELETE FROM t RETURNING *) SELECT * FROM a, b");
   const Query& q = s.query();
   CHECK(show::query(q) ==
         "(select (with recursive a(x) (set-operation union-all (select 1) (select x (from a)))) "
@@ -108,20 +113,25 @@ TEST_CASE("common table expressions") {
 }
 
 TEST_CASE("targets have the names PostgreSQL gives them") {
-  const Sample s("SELECT a.b, f(1), 1 + 1, x AS y, a::int8, 1::int8, CASE WHEN c THEN 1 END, CASE WHEN c THEN 1 ELSE d END, "
-                 "(SELECT q), EXISTS (SELECT 1), COALESCE(a, b), ARRAY[1], current_date, (r).f, '1'::text COLLATE \"C\"");
+  const Sample s(
+      "SELECT a.b, f(1), 1 + 1, x AS y, a::int8, 1::int8, CASE WHEN c THEN 1 END, CASE WHEN c THEN 1 ELSE d END, "
+      "(SELECT q), EXISTS (SELECT 1), COALESCE(a, b), ARRAY[1], current_date, (r).f, '1'::text COLLATE \"C\"");
   std::string names;
   for (const Target& t : s.query().targets) names += t.name + " ";
   CHECK(names == "b f ?column? y a int8 case d q exists coalesce array current_date f text ");
 }
 
 TEST_CASE("data changes") {
-  CHECK(shape("INSERT INTO s.t (a, b) VALUES (1, DEFAULT) ON CONFLICT (a) DO UPDATE SET b = EXCLUDED.b WHERE t.c RETURNING a AS x") ==
-        "(insert s.t(a,b) (values (row 1 default)) (conflict update b:excluded.b (where t.c)) (returning x:a))");
+  CHECK(
+      shape(
+          "INSERT INTO s.t (a, b) VALUES (1, DEFAULT) ON CONFLICT (a) DO UPDATE SET b = EXCLUDED.b WHERE t.c RETURNING a AS x") ==
+      "(insert s.t(a,b) (values (row 1 default)) (conflict update b:excluded.b (where t.c)) (returning x:a))");
   CHECK(shape("INSERT INTO t DEFAULT VALUES ON CONFLICT DO NOTHING") == "(insert t (conflict nothing))");
-  CHECK(shape("WITH w AS (SELECT 1) INSERT INTO t AS x SELECT * FROM w") == "(insert (with w (select 1)) t x (select * (from w)))");
-  CHECK(shape("UPDATE ONLY t AS x SET a = 1, (b, c) = (2, f(3)), (d, e) = (SELECT 4, 5) FROM u WHERE x.id = u.id RETURNING *") ==
-        "(update only t x (set a:1 b:2 c:(f 3) d:(scalar (select 4 5)) e:(other:column of a row)) (from u) (where (= x.id u.id)) (returning *))");
+  CHECK(shape("WITH w AS (SELECT 1) INSERT INTO t AS x SELECT * FROM w") ==
+        "(insert (with w (select 1)) t x (select * (from w)))");
+  CHECK(
+      shape("UPDATE ONLY t AS x SET a = 1, (b, c) = (2, f(3)), (d, e) = (SELECT 4, 5) FROM u WHERE x.id = u.id RETURNING *") ==
+      "(update only t x (set a:1 b:2 c:(f 3) d:(scalar (select 4 5)) e:(other:column of a row)) (from u) (where (= x.id u.id)) (returning *))");
   CHECK(shape("DELETE FROM t USING u WHERE t.id = u.id") == "(delete t (from u) (where (= t.id u.id)))");
   CHECK(shape("MERGE INTO t USING u ON t.id = u.id WHEN MATCHED AND u.x THEN UPDATE SET a = 1 WHEN MATCHED THEN DELETE "
               "WHEN NOT MATCHED THEN INSERT (a, b) VALUES (1, f(2)) WHEN NOT MATCHED THEN DO NOTHING") ==

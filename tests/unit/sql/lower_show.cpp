@@ -61,7 +61,9 @@ std::string expr(const Expr& e) {
   switch (e.kind) {
     case ExprKind::Const:
       if (e.literal == LiteralKind::Null) return "null";
-      return e.literal == LiteralKind::String ? "'" + e.text + "'" : e.literal == LiteralKind::BitString ? "bits:" + e.text : e.text;
+      return e.literal == LiteralKind::String      ? "'" + e.text + "'"
+             : e.literal == LiteralKind::BitString ? "bits:" + e.text
+                                                   : e.text;
     case ExprKind::Param: return "$" + e.text;
     case ExprKind::Column: return (e.qualifier.empty() ? "" : e.qualifier + ".") + e.name;
     case ExprKind::Star: return (e.qualifier.empty() ? "" : e.qualifier + ".") + "*";
@@ -76,7 +78,8 @@ std::string expr(const Expr& e) {
     case ExprKind::Case:
       return std::string("(case") + (e.has_operand ? " operand" : "") + all(e.args) + (e.has_else ? " else)" : ")");
     case ExprKind::SubSelect:
-      return "(" + std::string(nameOf(e.sublink)) + (e.name.empty() ? "" : " " + e.name) + all(e.args) + " " + query(e.query.at(0)) + ")";
+      return "(" + std::string(nameOf(e.sublink)) + (e.name.empty() ? "" : " " + e.name) + all(e.args) + " " +
+             query(e.query.at(0)) + ")";
     case ExprKind::Subscript: return "(" + (e.name.empty() ? std::string("at") : "." + e.name) + all(e.args) + ")";
     case ExprKind::Other: return "(other:" + e.text + all(e.args) + ")";
     case ExprKind::Default: return "default";
@@ -89,7 +92,8 @@ std::string from(const FromItem& f) {
   switch (f.kind) {
     case FromKind::Relation: s = (f.schema.empty() ? "" : f.schema + ".") + f.name; break;
     case FromKind::Join:
-      s = "(" + std::string(f.natural ? "natural-" : "") + std::string(nameOf(f.join)) + " " + from(f.sides.at(0)) + " " + from(f.sides.at(1));
+      s = "(" + std::string(f.natural ? "natural-" : "") + std::string(nameOf(f.join)) + " " + from(f.sides.at(0)) + " " +
+          from(f.sides.at(1));
       s += part("on", all(f.on));
       if (!f.using_columns.empty()) s += " (using " + names(f.using_columns) + ")";
       s += ")";
@@ -131,7 +135,8 @@ std::string query(const Query& q) {
   std::string items;
   for (const FromItem& f : q.from) items += " " + from(f);
   s += part("from", items) + part("where", all(q.where)) + part(q.grouping_sets ? "grouping-sets" : "group", all(q.group_by));
-  s += part("having", all(q.having)) + part("order", order(q.order_by)) + part("limit", all(q.limit)) + part("offset", all(q.offset));
+  s += part("having", all(q.having)) + part("order", order(q.order_by)) + part("limit", all(q.limit)) +
+       part("offset", all(q.offset));
   if (q.with_ties) s += " with-ties";
   for (const LockingClause& l : q.locking) {
     s += " (for " + std::string(nameOf(l.strength));
@@ -140,9 +145,11 @@ std::string query(const Query& q) {
     s += ")";
   }
   for (const MergeWhen& w : q.merge)
-    s += std::string(" (when ") + (w.matched ? "matched" : "not-matched") + part("if", all(w.condition)) + " " + w.action + targets(w.sets, true) + ")";
+    s += std::string(" (when ") + (w.matched ? "matched" : "not-matched") + part("if", all(w.condition)) + " " + w.action +
+         targets(w.sets, true) + ")";
   if (q.conflict != ConflictAction::None)
-    s += " (conflict " + std::string(nameOf(q.conflict)) + targets(q.conflict_sets, true) + part("where", all(q.conflict_where)) + ")";
+    s += " (conflict " + std::string(nameOf(q.conflict)) + targets(q.conflict_sets, true) + part("where", all(q.conflict_where)) +
+         ")";
   s += part("returning", targets(q.returning, false));
   return s + ")";
 }

@@ -180,7 +180,8 @@ TEST_CASE("deep nesting is kept flat but its lock calls are kept") {
 }
 
 TEST_CASE("parsing on many threads leaves stderr where it was") {
-  struct stat before {}, after {};
+  struct stat before {
+  }, after{};
   REQUIRE(fstat(STDERR_FILENO, &before) == 0);
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t)

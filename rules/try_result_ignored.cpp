@@ -197,7 +197,9 @@ void checkSqlBody(const LockSite& site, Report& report) {
 void checkFunction(const LockSite& site, Report& report) {
   switch (site.statement->context) {
     case PlContext::Perform:
-      if (targetOf(*site.statement, site.call) >= 0) reportInFunction(site, report, "PERFORM throws the answer away");
+      if (targetOf(*site.statement, site.call) >= 0)
+        reportInFunction(site, report,
+                         fmt::format("{} throws the answer away", site.statement->dynamic ? "EXECUTE without INTO" : "PERFORM"));
       break;
     case PlContext::SelectInto:
     case PlContext::Assign: checkInto(site, report); break;

@@ -174,6 +174,7 @@ std::vector<CallEvaluation> results(const Tree& tree, const Statement& statement
   for (const Site& s : tree.sites) {
     CallEvaluation e;
     e.call = s.call, e.statement = &statement, e.evaluation = s.evaluation;
+    if (tree.gaveUp()) e.evaluation.sureness = Sureness::Unknown;
     if (s.via >= 0) e.via = tree.vias[static_cast<std::size_t>(s.via)].name, e.via_range = tree.vias[static_cast<std::size_t>(s.via)].range;
     out.push_back(std::move(e));
   }

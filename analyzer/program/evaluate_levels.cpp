@@ -107,7 +107,11 @@ RowOrder orderOfLeaf(const Leaf& leaf, const Tree& tree, int depth) {
 
 std::vector<Term> orderTerms(const Level& l) {
   std::vector<Term> out;
-  for (const SortKey& k : l.order_by) out.push_back(k.target >= 0 ? l.targets[static_cast<std::size_t>(k.target)].term : k.term);
+  constexpr std::size_t kEnough = 8;  // a key has few columns
+  for (const SortKey& k : l.order_by) {
+    if (out.size() == kEnough) break;
+    out.push_back(k.target >= 0 ? l.targets[static_cast<std::size_t>(k.target)].term : k.term);
+  }
   return out;
 }
 

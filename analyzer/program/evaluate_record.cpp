@@ -118,8 +118,9 @@ Evaluation evaluationOf(const Term& call, const Flow& f) {
     if (stronger(d, worst)) worst = d;
   }
   e.rows = worst.rows, e.sureness = worst.sureness, e.rows_blame = worst.blame;
+  constexpr std::size_t kEnoughOthers = 20;  // nobody reads more
   for (const Discard& d : f.discards)
-    if (!(single && d.absorbed) && d.rows != Rows::Exact && !(d.blame == worst.blame) &&
+    if (e.others.size() < kEnoughOthers && !(single && d.absorbed) && d.rows != Rows::Exact && !(d.blame == worst.blame) &&
         std::find(e.others.begin(), e.others.end(), d.blame) == e.others.end())
       e.others.push_back(d.blame);
   std::sort(e.others.begin(), e.others.end(), earlier);

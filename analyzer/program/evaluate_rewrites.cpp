@@ -267,7 +267,6 @@ void foldCall(Term& t, Tree& tree) {
 }  // namespace
 
 void fold(Term& t, Tree& tree) {
-  if (!tree.spend()) return;
   if (t.is(ExprKind::Case)) return foldCase(t, tree);
   for (Term& a : t.args) {
     fold(a, tree);
@@ -362,7 +361,7 @@ void decideCtes(Tree& tree) {
     const Level& l = c.level[0];
     const bool locking = l.source && !l.source->locking.empty();
     const bool wanted = c.source->materialize == Materialize::Never || (c.source->materialize == Materialize::Default && c.references == 1);
-    c.inlined = wanted && c.references > 0 && !l.isDml() && !locking && !volatileDeep(l) && tree.budget > 0;
+    c.inlined = wanted && c.references > 0 && !l.isDml() && !locking && !volatileDeep(l) && !tree.gaveUp();
   }
 }
 
@@ -466,7 +465,7 @@ void pullUp(FromNode& node, Level& level, Tree& tree) {
   Leaf& leaf = node.leaf;
   if (leaf.kind == LeafKind::Cte && !leaf.self_reference && leaf.cte >= 0) {
     const CteDef& def = tree.ctes[static_cast<std::size_t>(leaf.cte)];
-    if (def.inlined && tree.budget > 0) {
+    if (def.inlined && !tree.gaveUp()) {
       Level copy = def.level[0];
       refresh(copy, tree);
       leaf.kind = LeafKind::SubQuery;
@@ -474,10 +473,24 @@ void pullUp(FromNode& node, Level& level, Tree& tree) {
     }
   }
   if (leaf.kind == LeafKind::Function) inlineRows(leaf, tree);
-  if (leaf.kind == LeafKind::SubQuery && leaf.query.size() == 1 && tree.budget > 0 && isSimple(leaf.query[0])) merge(node, level, tree);
+  if (leaf.kind == LeafKind::SubQuery && leaf.query.size() == 1 && !tree.gaveUp() && isSimple(leaf.query[0])) merge(node, level, tree);
 }
 
 // --- R5: outer joins ------------------------------------------------------------------------------------------------
+
+// The preserved side of a LEFT JOIN takes part: what its inner joins ask is asked of every row that comes out.
+void liftConditions(FromNode& node, std::vector<Term>& conditions) {
+  if (node.is_leaf || node.sides.empty()) return;
+  if (node.join == JoinType::Left) return liftConditions(node.sides[0], conditions);
+  if (node.join != JoinType::Inner) return;
+  for (FromNode& side : node.sides) liftConditions(side, conditions);
+  for (Term& c : node.on) conditions.push_back(std::move(c));
+  node.on.clear();
+  if (node.sides.size() == 1) {
+    FromNode only = std::move(node.sides[0]);
+    node = std::move(only);
+  }
+}
 
 // Inner joins at the top are one list, their conditions WHERE conditions, in the order of deconstruct_jointree: depth first.
 void hoistInto(FromNode& node, std::vector<FromNode>& items, std::vector<Term>& conditions) {
@@ -486,6 +499,7 @@ void hoistInto(FromNode& node, std::vector<FromNode>& items, std::vector<Term>& 
       std::swap(node.sides[0], node.sides[1]);
       node.join = JoinType::Left;
     }
+    if (!node.is_leaf && node.join == JoinType::Left && node.sides.size() == 2) liftConditions(node.sides[0], conditions);
     items.push_back(std::move(node));
     return;
   }
@@ -734,7 +748,7 @@ void pushInto(Leaf& leaf, std::vector<Term>& conditions, const std::set<int>& le
       outputs.push_back(index);
     }
     const bool known = std::all_of(outputs.begin(), outputs.end(), [](int i) { return i >= 0; });
-    const bool may = about && known && !namesUnknownLeaf(c) && !hasSubPlan(c) && tree.budget > 0 &&
+    const bool may = about && known && !namesUnknownLeaf(c) && !hasSubPlan(c) && !tree.gaveUp() &&
                      (isUnionAll(child) || mayEnter(c, outputs, child));
     if (may) enter(std::move(c), leaf.id, names, child, tree);
     else kept.push_back(std::move(c));

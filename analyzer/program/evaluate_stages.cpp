@@ -380,7 +380,7 @@ void LevelRun::modify() {
 
 
 void runLevel(Level& level, const Flow& demand, Tree& tree) {
-  if (++tree.depth > 100 || !tree.spend()) {  // too deep to follow: its calls stay unknown
+  if (++tree.depth > 100) {  // too deep to follow: its calls stay unknown
     --tree.depth;
     return;
   }

@@ -66,6 +66,9 @@ class Builder {
   Term columnTerm(int leaf, const std::string& name, const Expr* source);
   Term equality(Term left, Term right, const FromItem& item);
 
+  // What is written is built in full; what views and bodies bring in has its limit.
+  bool mayBuild() { return via_ < 0 || tree_.spend(); }
+
   Tree& tree_;
   int via_;
   Arguments arguments_;
@@ -109,7 +112,7 @@ Term Builder::equality(Term left, Term right, const FromItem& item) {
 Level Builder::level(const Query& q, const Scope* parent) {
   Level level;
   level.kind = q.kind, level.source = &q;
-  if (++tree_.depth > kMaxDepth || !tree_.spend()) {
+  if (++tree_.depth > kMaxDepth || !mayBuild()) {
     --tree_.depth;
     return level;
   }
@@ -170,7 +173,7 @@ void Builder::ctes(const Query& q, Scope& scope, Level& level) {
 FromNode Builder::from(const FromItem& item, Scope& scope) {
   FromNode node;
   node.source = &item;
-  if (++tree_.depth > kMaxDepth || !tree_.spend()) {
+  if (++tree_.depth > kMaxDepth || !mayBuild()) {
     --tree_.depth;
     return node;
   }
@@ -274,7 +277,7 @@ Leaf Builder::relation(const FromItem& item, const Scope& scope) {
         return leaf;
       }
   const Relation* found = tree_.catalogue->relation(item.schema, item.name);
-  if (found && found->kind == RelationKind::View && found->view && tree_.depth < kMaxDepth / 4 && tree_.spend(10))
+  if (found && found->kind == RelationKind::View && found->view && tree_.depth < kMaxDepth * 3 / 4 && tree_.spend(10))
     return view(item, *found);
   leaf.kind = found ? LeafKind::Table : LeafKind::Unknown;
   if (found) {
@@ -301,9 +304,9 @@ Leaf Builder::view(const FromItem& item, const Relation& relation) {
   leaf.kind = LeafKind::SubQuery, leaf.source = &item;
   const int via = via_ >= 0 ? via_ : static_cast<int>(tree_.vias.size());
   if (via_ < 0) tree_.vias.push_back({relation.name, item.range});
-  tree_.depth += 20;  // a view that reads itself through others ends soon
+  tree_.depth += 12;  // a view that reads itself through others ends soon
   leaf.query.push_back(Builder(tree_, via, {}).level(*relation.view, nullptr));
-  tree_.depth -= 20;
+  tree_.depth -= 12;
   LeafInfo info;
   info.columns = columnsOf(leaf.query[0], info.columns_known);
   for (std::size_t i = 0; i < relation.view_columns.size() && i < info.columns.size(); ++i) info.columns[i].name = relation.view_columns[i];
@@ -397,7 +400,7 @@ std::vector<Output> Builder::outputs(const std::vector<Target>& targets, const S
 void Builder::addStar(const Expr& star, const Scope& scope, std::vector<Output>& out) {
   const auto expand = [&](int leaf) {
     const LeafInfo& info = tree_.info(leaf);
-    if (!info.columns_known || !tree_.spend(static_cast<int>(info.columns.size()))) {
+    if (!info.columns_known || (via_ >= 0 && !tree_.spend(static_cast<int>(info.columns.size())))) {
       Output o;
       o.term = columnTerm(leaf, "*", &star), o.name = "*";
       out.push_back(std::move(o));
@@ -418,6 +421,12 @@ void Builder::addStar(const Expr& star, const Scope& scope, std::vector<Output>&
   Output o;
   o.term.kind = ExprKind::Other, o.term.source = &star, o.name = "*";
   out.push_back(std::move(o));
+}
+
+void adoptSites(Term& term, const Term& same) {
+  term.sites.insert(term.sites.end(), same.sites.begin(), same.sites.end());
+  for (std::size_t i = 0; i < term.args.size() && i < same.args.size(); ++i) adoptSites(term.args[i], same.args[i]);
+  for (std::size_t i = 0; i < term.filter.size() && i < same.filter.size(); ++i) adoptSites(term.filter[i], same.filter[i]);
 }
 
 // An entry of ORDER BY, GROUP BY or DISTINCT ON: a number or an output name means a select-list entry.
@@ -448,7 +457,10 @@ Term Builder::reference(const Expr& e, const Scope& scope, Level& level, bool gr
   }
   Term t = term(e, scope);
   for (Output& o : level.targets)
-    if (sameTerm(o.term, t)) return mark(o);
+    if (sameTerm(o.term, t)) {  // one evaluation for both: the calls written here are those
+      adoptSites(o.term, t);
+      return mark(o);
+    }
   return t;
 }
 
@@ -467,7 +479,7 @@ std::vector<Term> Builder::conjuncts(const std::vector<Expr>& list, const Scope&
 
 Term Builder::term(const Expr& e, const Scope& scope) {
   Term t;
-  if (++tree_.depth > kMaxDepth || !tree_.spend()) {
+  if (++tree_.depth > kMaxDepth || !mayBuild()) {
     --tree_.depth;
     t.source = &e;
     return t;
@@ -866,7 +878,7 @@ void applyNumbers(Term& term, Renumbering& numbers, Tree& tree) {
 void renumber(Level& level, Renumbering& numbers, Tree& tree) {
   forEachLeafHere(level.from, [&](Leaf& leaf) {
     if (leaf.id < 0) return;
-    tree.spend(4);
+    tree.spend(20);  // leaves cost more than terms: each is asked about each other
     LeafInfo copy = tree.info(leaf.id);
     tree.leaves.push_back(std::move(copy));
     const int fresh = static_cast<int>(tree.leaves.size()) - 1;
@@ -903,6 +915,7 @@ void refresh(Level& level, Tree& tree) {
 }
 
 void substitute(Term& term, int leaf, const Replacement& replace, Tree& tree) {
+  --tree.work;
   if (term.is(ExprKind::Column) && term.leaf == leaf) {
     Term by = replace(term);
     refresh(by, tree);

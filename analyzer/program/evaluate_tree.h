@@ -168,7 +168,10 @@ struct Tree {
   std::vector<Via> vias;
   std::vector<Site> sites;
   std::deque<Expr> synthesized;            // sources of terms that are written nowhere as an expression
-  int budget = 200000;                     // terms that may be made; copies of copies end here
+  // Views, inlined bodies, CTEs and merged columns can double what they copy at each step. Terms that may be made by copying,
+  // and terms that may be visited in merging; a statement that uses them up is not judged (gaveUp).
+  int budget = 50000;
+  long work = 3000000;
   int depth = 0;
   bool planned_only = false;               // EXPLAIN
   Blame planned_blame;
@@ -176,6 +179,7 @@ struct Tree {
   LeafInfo& info(int leaf) { return leaves[static_cast<std::size_t>(leaf)]; }
   const LeafInfo& info(int leaf) const { return leaves[static_cast<std::size_t>(leaf)]; }
   bool spend(int n = 1) { return (budget -= n) > 0; }
+  bool gaveUp() const { return budget <= 0 || work <= 0; }
 };
 
 // --- building (evaluate_tree.cpp) ----------------------------------------------------------------------------------

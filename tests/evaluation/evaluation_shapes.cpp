@@ -1,0 +1,274 @@
+// Shapes beyond the measured table: the clause that is blamed (it decides the line a user sees), how sure the answer is, and what random
+// statements against live servers taught.
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "program/program.h"
+#include "sql/front_end.h"
+#include "sql/pg_parse.h"
+
+namespace {
+
+using namespace pglocklint;
+
+const std::string kTables = R"sql(
+CREATE TABLE jobs(id bigint PRIMARY KEY, kind int, state text, ts timestamptz);
+CREATE INDEX jobs_kind_idx ON jobs(kind);
+CREATE TABLE small(id bigint PRIMARY KEY, n int);
+CREATE FUNCTION stable_lock(k bigint) RETURNS boolean LANGUAGE plpgsql STABLE AS $$ BEGIN RETURN pg_try_advisory_lock(k); END $$;
+CREATE FUNCTION frozen_lock(k bigint) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN pg_try_advisory_lock(k); END $$;
+CREATE FUNCTION sql_lock(k bigint) RETURNS boolean LANGUAGE sql AS 'SELECT pg_try_advisory_lock($1)';
+CREATE VIEW locked AS SELECT id, pg_try_advisory_lock(id) AS ok FROM jobs;
+)sql";
+
+struct Seen {
+  Program program;
+  std::string text;
+  std::vector<CallEvaluation> calls;
+
+  const Evaluation& operator[](std::size_t i) const { return calls.at(i).evaluation; }
+  std::string at(const SourceRange& r) const { return r.known() ? text.substr(r.begin, r.end - r.begin) : ""; }
+  std::string blame(const Blame& b) const { return std::string(nameOf(b.cause)) + ": " + at(b.range); }
+};
+
+struct Task {
+  std::string setup, text;
+  Seen* out;
+};
+
+void look(void* p) {
+  Task& t = *static_cast<Task*>(p);
+  std::vector<Unit> units;
+  units.push_back(sql::readSql(sql::scanFile("1_tables.sql", t.setup), true));
+  units.push_back(sql::readSql(sql::scanFile("2_statement.sql", t.text), true));
+  t.out->program = link(std::move(units));
+  t.out->text = t.text;
+  for (const Function& f : t.out->program.units[1].functions) {
+    std::vector<CallEvaluation> found = evaluate(f, t.out->program.catalogue);
+    t.out->calls.insert(t.out->calls.end(), found.begin(), found.end());
+  }
+}
+
+Seen see(const std::string& text, const std::string& setup = kTables) {
+  Seen out;
+  Task task{setup, text, &out};
+  sql::runOnLargeStack(look, &task);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("the clause that discards rows is the one that is named") {
+  const auto rows = [](const std::string& text) {
+    const Seen s = see(text);
+    return s.blame(s[0].rows_blame);
+  };
+  CHECK(rows("SELECT pg_advisory_lock(id) FROM jobs ORDER BY id LIMIT 5 OFFSET 10") == "offset: OFFSET 10");
+  CHECK(rows("SELECT pg_advisory_lock(id) FROM jobs LIMIT 2 FOR UPDATE SKIP LOCKED") == "skip-locked: FOR UPDATE SKIP LOCKED");
+  CHECK(rows("SELECT pg_advisory_lock(id) FROM jobs ORDER BY kind FETCH FIRST 5 ROWS WITH TIES") ==
+        "with-ties: FETCH FIRST 5 ROWS WITH TIES");
+  CHECK(rows("SELECT id, pg_try_advisory_lock(id) AS ok FROM jobs ORDER BY ts, ok LIMIT 1") == "order-by-call: ok");
+  CHECK(rows("SELECT id FROM jobs ORDER BY pg_try_advisory_lock(id) LIMIT 1") == "order-by-call: pg_try_advisory_lock(id)");
+  CHECK(rows("SELECT id FROM jobs WHERE state = 'ready' AND pg_try_advisory_lock(id)") == "other-condition: state = 'ready'");
+  CHECK(rows("SELECT id FROM jobs WHERE NOT pg_try_advisory_lock(id)") == "own-condition: NOT pg_try_advisory_lock(id)");
+  CHECK(rows("SELECT j.id FROM jobs j JOIN small s ON s.id = j.kind WHERE pg_try_advisory_lock(j.id)") == "join: s.id = j.kind");
+  CHECK(rows("SELECT kind FROM jobs GROUP BY kind HAVING pg_try_advisory_lock(kind) AND count(*) + 1 > 5") ==
+        "having: count(*) + 1 > 5");
+  CHECK(rows("SELECT id, generate_series(1, 2), pg_try_advisory_lock(id) FROM jobs") == "beside-set-returning: generate_series(1, 2)");
+  CHECK(rows("SELECT id, (SELECT pg_advisory_lock(j.id)) FROM jobs j ORDER BY ts LIMIT 5") ==
+        "hidden-volatility: (SELECT pg_advisory_lock(j.id))");
+  CHECK(rows("SELECT ok FROM (SELECT id, kind, pg_try_advisory_lock(id) AS ok FROM jobs LIMIT 10) q WHERE kind = 4") ==
+        "outer-condition: kind = 4");
+  CHECK(rows("SELECT pg_try_advisory_lock(id) FROM jobs EXCEPT SELECT true").substr(0, 14) == "set-operation:");
+  CHECK(rows("SELECT DISTINCT kind, pg_try_advisory_lock(kind) FROM jobs") == "distinct: DISTINCT");
+}
+
+TEST_CASE("the reason why a call does not run is the one that is named") {
+  const auto runs = [](const std::string& text, std::size_t call = 0) {
+    const Seen s = see(text);
+    return std::string(nameOf(s[call].runs)) + " " + s.blame(s[call].runs_blame);
+  };
+  CHECK(runs("WITH guard AS (SELECT pg_advisory_lock(1)) UPDATE jobs SET kind = 1") == "never unread-cte: guard");
+  CHECK(runs("SELECT EXISTS (SELECT pg_advisory_lock(1))") == "never exists-select-list: EXISTS (SELECT pg_advisory_lock(1))");
+  CHECK(runs("SELECT pg_try_advisory_lock(1) AND false") == "never constant-false: false");
+  CHECK(runs("SELECT pg_advisory_lock(id) FROM jobs LIMIT 0") == "never limit-zero: LIMIT 0");
+  CHECK(runs("SELECT pg_advisory_lock(NULL::bigint)") == "never null-key: NULL::bigint");
+  CHECK(runs("SELECT pg_try_advisory_lock(1) OR pg_try_advisory_lock(2)", 1) == "need-not short-circuit: pg_try_advisory_lock(1)");
+  CHECK(runs("SELECT coalesce(pg_try_advisory_lock(1), pg_try_advisory_lock(2))", 1) == "need-not coalesce: pg_try_advisory_lock(1)");
+  CHECK(runs("SELECT 1 FROM (SELECT stable_lock(1)) q") == "never pruned-target: stable_lock(1)");
+  CHECK(runs("SELECT j.id FROM jobs j LEFT JOIN small s ON s.id = j.id AND pg_try_advisory_lock(s.id)") ==
+        "never removed-join: jobs j LEFT JOIN small s ON s.id = j.id AND pg_try_advisory_lock(s.id)");
+  CHECK(runs("SELECT * FROM (VALUES (pg_try_advisory_lock(1)), (pg_try_advisory_lock(2))) v LIMIT 1", 1) ==
+        "need-not union-arm-skipped: LIMIT 1");
+}
+
+TEST_CASE("a plain LIMIT above a select list discards nothing, but nobody promises it") {
+  const Seen s = see("SELECT pg_advisory_lock(id) FROM jobs WHERE state = 'ready' ORDER BY id LIMIT 5");
+  CHECK(s[0].rows == Rows::Exact);
+  CHECK(s[0].limited);
+  CHECK(s[0].sureness == Sureness::NotGuaranteed);
+  CHECK(s.at(s[0].limit_blame.range) == "LIMIT 5");
+  CHECK(s[0].order == CallOrder::Defined);
+  CHECK(s[0].sorted_by_key);
+  const Seen one = see("SELECT pg_advisory_lock(id) FROM jobs ORDER BY ts LIMIT 1");
+  CHECK(one[0].runs == Runs::Once);
+  CHECK(one[0].limited);
+  const Seen inside = see("SELECT pg_advisory_lock(id) FROM (SELECT id FROM jobs ORDER BY id LIMIT 5) q");
+  CHECK_FALSE(inside[0].limited);
+  CHECK(inside[0].sureness == Sureness::Always);
+  CHECK(inside[0].sorted_by_key);
+}
+
+TEST_CASE("who decides the order of two conditions decides how sure the answer is") {
+  CHECK(see("SELECT id FROM jobs WHERE state = 'x' AND pg_try_advisory_lock(id)")[0].sureness == Sureness::Always);
+  CHECK(see("SELECT id FROM jobs WHERE state <> 'x' AND pg_try_advisory_lock(id)")[0].sureness == Sureness::ByCostOrPosition);
+  CHECK(see("SELECT id FROM jobs WHERE kind = 4 AND pg_try_advisory_lock(id)")[0].sureness == Sureness::ByPlan);
+  // Nothing is known of the table: the key may need a cast, which would make the call dearer than the equality.
+  const Seen unknown = see("SELECT id FROM nowhere WHERE state = 'x' AND pg_try_advisory_lock(id)");
+  CHECK(unknown[0].rows == Rows::PlanDependent);
+  CHECK(unknown[0].sureness == Sureness::ByCostOrPosition);
+}
+
+TEST_CASE("conditions without rows, and sub-selects that run once, are exact") {
+  for (const char* text : {"SELECT 1 WHERE pg_try_advisory_lock(1)", "SELECT id FROM jobs WHERE (SELECT pg_try_advisory_lock(1)) AND state = 'x'",
+                           "UPDATE jobs SET kind = 1 WHERE state = 'x' AND (SELECT pg_try_advisory_xact_lock(7))"}) {
+    CAPTURE(text);
+    const Seen s = see(text);
+    CHECK(s[0].runs == Runs::Once);
+    CHECK(s[0].rows == Rows::Exact);
+  }
+}
+
+TEST_CASE("a call for every row of a relation or of a constant series says of which") {
+  CHECK(see("SELECT pg_advisory_lock(id) FROM jobs")[0].relation == "jobs");
+  CHECK(see("SELECT pg_advisory_lock(id) FROM (SELECT id FROM jobs) q")[0].whole_relation);
+  CHECK_FALSE(see("SELECT pg_advisory_lock(id) FROM jobs WHERE kind = 1")[0].whole_relation);
+  CHECK_FALSE(see("SELECT pg_advisory_lock(id) FROM jobs LIMIT 3")[0].whole_relation);
+  CHECK_FALSE(see("SELECT pg_advisory_lock(id) FROM (SELECT id FROM jobs LIMIT 3) q")[0].whole_relation);
+  CHECK(see("SELECT pg_advisory_lock(g) FROM generate_series(11, 500) g")[0].series == 490);
+  CHECK(see("SELECT pg_advisory_lock(v) FROM (VALUES (3), (1), (2)) t(v)")[0].series == 3);
+}
+
+TEST_CASE("an order is sorted by key only if its leading terms determine the key") {
+  const auto sorted = [](const std::string& text) { return see(text)[0].sorted_by_key; };
+  CHECK(sorted("SELECT pg_advisory_lock(id) FROM jobs ORDER BY id DESC"));
+  CHECK(sorted("SELECT pg_advisory_lock(kind) FROM jobs GROUP BY kind ORDER BY kind"));
+  CHECK(sorted("SELECT pg_advisory_lock(5, x) FROM (SELECT DISTINCT kind AS x FROM jobs ORDER BY kind) q"));
+  CHECK(sorted("SELECT pg_advisory_lock(hashtext(state)) FROM jobs ORDER BY state, id"));
+  CHECK_FALSE(sorted("SELECT pg_advisory_lock(id) FROM jobs ORDER BY ts"));
+  CHECK_FALSE(sorted("SELECT pg_advisory_lock(id) FROM jobs ORDER BY kind, id"));
+}
+
+TEST_CASE("what PL/pgSQL asks for decides how far a query runs") {
+  const auto body = [](const std::string& declare, const std::string& text) {
+    return see("DO $$ DECLARE " + declare + " BEGIN " + text + " END $$;");
+  };
+  CHECK(body("", "PERFORM pg_advisory_lock(id) FROM jobs;")[0].rows == Rows::Exact);
+  const Seen into = body("x text;", "SELECT pg_advisory_lock(id)::text INTO x FROM jobs;");
+  CHECK(into[0].runs == Runs::NeedNot);
+  CHECK(into[0].runs_blame.cause == Cause::FirstRowOnly);
+  CHECK(body("r record;", "FOR r IN SELECT id, pg_advisory_lock(id) FROM jobs LOOP EXIT; END LOOP;")[0].rows_blame.cause ==
+        Cause::LoopPrefetch);
+  CHECK(body("r record;", "FOR r IN SELECT id, pg_advisory_lock(id) FROM jobs LOOP NULL; END LOOP;")[0].rows == Rows::Exact);
+  CHECK(body("", "ASSERT pg_try_advisory_lock(1);")[0].runs == Runs::NeedNot);
+  // The variable is not a column of a table that is not known.
+  CHECK(body("k bigint;", "PERFORM pg_advisory_lock(k) FROM nowhere WHERE id = 1;")[0].repeated);
+}
+
+TEST_CASE("prepared statements and cursors run where they are executed and fetched from") {
+  const Seen prepared = see("PREPARE p AS SELECT pg_advisory_lock(1);");
+  CHECK(prepared[0].runs == Runs::Never);
+  CHECK(prepared[0].runs_blame.cause == Cause::PrepareOnly);
+  CHECK(see("PREPARE p AS SELECT pg_advisory_lock(1); EXECUTE p;")[0].runs == Runs::Once);
+  CHECK(see("DECLARE c CURSOR FOR SELECT pg_advisory_lock(id) FROM jobs;")[0].runs == Runs::Never);
+  CHECK(see("DECLARE c CURSOR FOR SELECT pg_advisory_lock(id) FROM jobs; FETCH 3 FROM c;")[0].rows == Rows::Exact);
+  const Seen moved = see("DECLARE c CURSOR FOR SELECT pg_advisory_lock(id) FROM jobs; MOVE 3 FROM c;");
+  CHECK(moved[0].rows == Rows::Superset);
+  CHECK(moved.blame(moved[0].rows_blame) == "move-cursor: MOVE 3 FROM c");
+  CHECK(see("EXPLAIN SELECT pg_advisory_lock(1);")[0].runs == Runs::Never);
+  const Seen planned = see("EXPLAIN SELECT frozen_lock(1);");
+  CHECK(planned[0].plan_time);
+  CHECK(planned[0].runs == Runs::Once);
+}
+
+TEST_CASE("an inlined call is reported where it is written and where it leads") {
+  const Seen s = see("SELECT id FROM jobs WHERE state = 'ready' AND sql_lock(id) LIMIT 1");
+  REQUIRE(s.calls.size() == 2);
+  CHECK(s.calls[0].via.empty());
+  CHECK(s.calls[0].call->name == "sql_lock");
+  CHECK(s.calls[1].via == "sql_lock");
+  CHECK(s.calls[1].call->name == "pg_try_advisory_lock");
+  CHECK(s.at(s.calls[1].via_range) == "sql_lock(id)");
+  CHECK(s[0].rows == Rows::Superset);
+  CHECK(s[1].rows == Rows::Superset);
+  const Seen view = see("SELECT id FROM locked WHERE id > 5 LIMIT 3");
+  REQUIRE(view.calls.size() == 1);
+  CHECK(view.calls[0].via == "locked");
+  CHECK(view.at(view.calls[0].via_range) == "locked");
+  CHECK(view[0].rows == Rows::Exact);
+}
+
+TEST_CASE("what random statements against live servers taught") {
+  // A condition without columns keeps a LEFT JOIN that would else be removed (15), so "never" would be wrong.
+  CHECK(see("SELECT j.id FROM jobs j LEFT JOIN (SELECT DISTINCT ON (id) id, pg_try_advisory_lock(id) AS ok FROM small ORDER BY id) s "
+            "ON s.id = j.id WHERE (SELECT count(*) FROM small) > 1")[0].runs == Runs::NeedNot);
+  // EXISTS and IN become joins: rows of the sub-select may be computed that have no partner.
+  CHECK(see("SELECT q.id FROM (SELECT id, pg_try_advisory_lock(id) AS ok FROM jobs) q WHERE EXISTS (SELECT 1 FROM small s WHERE s.id = q.id)")[0]
+            .rows == Rows::PlanDependent);
+  CHECK(see("SELECT j.id FROM jobs j, LATERAL (SELECT pg_try_advisory_lock(j.id) AS ok) l WHERE j.id IN (SELECT id FROM small)")[0].rows ==
+        Rows::PlanDependent);
+  // Memoize may skip an outer value that it has seen.
+  CHECK(see("SELECT j.id FROM jobs j, LATERAL (SELECT pg_try_advisory_lock(j.kind) AS ok) l")[0].sureness == Sureness::ByPlan);
+  CHECK(see("SELECT j.id FROM jobs j, LATERAL (SELECT pg_try_advisory_lock(j.id) AS ok) l")[0].sureness == Sureness::Always);
+  // The same call in select list and ORDER BY is one evaluation, and both places answer for it.
+  const Seen both = see("SELECT pg_try_advisory_lock(id) FROM jobs ORDER BY pg_try_advisory_lock(id) LIMIT 1");
+  REQUIRE(both.calls.size() == 2);
+  CHECK(both[0].rows == Rows::Superset);
+  CHECK(both[1].rows == Rows::Superset);
+  // A condition without columns is pushed below the ORDER BY of the only sub-select.
+  CHECK(see("SELECT id FROM (SELECT id FROM jobs ORDER BY ts) q WHERE pg_try_advisory_lock(7) LIMIT 1")[0].rows == Rows::Superset);
+  // UNION ALL: an arm that cannot take the condition does not shield the one that can.
+  CHECK(see("SELECT id FROM (SELECT id FROM jobs WHERE state = 'x' UNION ALL (SELECT id FROM jobs LIMIT 3)) q WHERE pg_try_advisory_lock(id)")[0]
+            .rows == Rows::Superset);
+  // The preserved side of a LEFT JOIN keeps all its rows; its own conditions are conditions like others.
+  CHECK(see("SELECT q.id, s.n FROM (SELECT id FROM jobs WHERE state = 'x') q LEFT JOIN small s ON s.id = q.id WHERE pg_try_advisory_lock(q.id)")[0]
+            .rows == Rows::Superset);
+  CHECK(see("SELECT j.id, s.n FROM jobs j LEFT JOIN small s ON s.id = j.id WHERE pg_try_advisory_lock(j.id)")[0].rows == Rows::Exact);
+}
+
+TEST_CASE("statements made to be slow are given up, not waited for") {
+  const auto begin = std::chrono::steady_clock::now();
+  std::string views = kTables, columns = "SELECT pg_try_advisory_lock(x) AS l, 'a' AS x0 FROM (SELECT 1 AS x) q";
+  views += "CREATE VIEW v0 AS SELECT id, pg_try_advisory_lock(id) AS l FROM jobs;\n";
+  for (int i = 1; i < 40; ++i) {
+    const std::string below = "v" + std::to_string(i - 1);
+    views += "CREATE VIEW v" + std::to_string(i) + " AS SELECT a.id, b.l FROM " + below + " a JOIN " + below + " b ON a.id = b.id;\n";
+  }
+  views += "CREATE VIEW ring AS SELECT * FROM ring2; CREATE VIEW ring2 AS SELECT id, pg_try_advisory_lock(id) FROM ring;\n";
+  see("SELECT * FROM v39; SELECT * FROM ring;", views);
+
+  std::string doubled = "SELECT 'x' AS c";
+  for (int i = 0; i < 60; ++i) doubled = "SELECT c || c AS c FROM (" + doubled + ") q" + std::to_string(i);
+  see("SELECT pg_advisory_lock(hashtext(c)) FROM (" + doubled + ") q");
+
+  std::string ctes = "WITH c0 AS NOT MATERIALIZED (SELECT id FROM jobs)";
+  for (int i = 1; i < 60; ++i)
+    ctes += ", c" + std::to_string(i) + " AS NOT MATERIALIZED (SELECT a.id FROM c" + std::to_string(i - 1) + " a, c" + std::to_string(i - 1) + " b)";
+  see(ctes + " SELECT pg_advisory_lock(id) FROM c59");
+
+  std::string terms = "SELECT id FROM jobs WHERE true";
+  for (int i = 0; i < 1500; ++i) terms += " AND pg_try_advisory_lock(id + " + std::to_string(i) + ")";
+  see(terms);
+
+  std::string nested = "SELECT pg_advisory_lock(1)";
+  for (int i = 0; i < 400; ++i) nested = "SELECT (" + nested + ")";
+  see(nested);
+
+  std::string arms = "SELECT pg_try_advisory_lock(0)";
+  for (int i = 1; i < 3000; ++i) arms += " UNION ALL SELECT pg_try_advisory_lock(" + std::to_string(i) + ")";
+  CHECK(see(arms).calls.size() == 3000);
+  CHECK(std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begin).count() < 60);
+}

@@ -95,6 +95,7 @@ void reportDiscarded(const LockSite& site, const Evaluation& e, const std::vecto
     if (b.range.known()) f.related.push_back(report.place(site.unit, b.range, std::string(reasonFor(b.cause)->here)));
 }
 
+// (A constant key is one lock, however many rows ask for it: nothing to warn of.)
 void reportNotGuaranteed(const LockSite& site, const Evaluation& e, Report& report) {
   Finding& f =
       report.at(site, site.call->range,
@@ -117,7 +118,7 @@ void check(const Program& program, Report& report) {
       const std::vector<Blame> blames = e.rows == Rows::Exact ? std::vector<Blame>{} : cutting(e);
       if (!blames.empty())
         reportDiscarded(site, e, blames, report);
-      else if (e.rows == Rows::Exact && e.limited && e.sureness == Sureness::NotGuaranteed && !isCondition(e.position))
+      else if (e.rows == Rows::Exact && e.limited && e.sureness == Sureness::NotGuaranteed && !isCondition(e.position) && !site.key.constant)
         reportNotGuaranteed(site, e, report);
       else
         continue;

@@ -108,26 +108,27 @@ class Reading {
     for (const sql::RelevantNames& f : found) names_.merge(f);
   }
 
-  // Looks for all names found so far; false when that brought nothing new.
+  // Looks for the names that the last round found; false when there are none.
   bool nameRound() {
-    if (names_.empty()) return false;
-    const std::size_t before = names_.size();
+    const sql::RelevantNames fresh = names_.newIn(asked_);
+    if (fresh.empty()) return false;
+    asked_.merge(fresh);
     std::vector<sql::RelevantNames> found(files_.size());
     forEach(files_.size(), [&](std::size_t i) {
       Progress& p = files_[i];
       if (!p.error.empty()) return;
       if (!p.scanned) {
         FileText file = texts_->read(p.path);
-        if (!file.error.empty() || !sql::mentionsAny(file.text, names_)) return;
+        if (!file.error.empty() || !sql::mentionsAny(file.text, fresh)) return;
         sql::ScannedFile scanned = sql::scanFile(p.path, std::move(file.text));
-        sql::markRelevant(scanned, names_, found[i]);
+        sql::markRelevant(scanned, asked_, found[i]);
         if (std::find(scanned.relevant.begin(), scanned.relevant.end(), true) != scanned.relevant.end()) p.scanned = std::move(scanned);
         return;
       }
-      sql::markRelevant(*p.scanned, names_, found[i]);
+      sql::markRelevant(*p.scanned, fresh, found[i]);
     });
     for (const sql::RelevantNames& f : found) names_.merge(f);
-    return names_.size() != before;
+    return true;
   }
 
   // Files that psql scripts include and that were not among the paths, because of their names or where they lie.
@@ -150,7 +151,7 @@ class Reading {
       if (p.error.empty() && sql::mentionsSeed(file.text)) {
         p.scanned = sql::scanFile(p.path, std::move(file.text));
         sql::RelevantNames found;
-        sql::markRelevant(*p.scanned, names_, found);
+        sql::markRelevant(*p.scanned, asked_, found);
         names_.merge(found);
       }
       files_.push_back(std::move(p));
@@ -164,7 +165,8 @@ class Reading {
   const ProjectInput& input_;
   std::shared_ptr<const Texts> texts_;
   std::vector<Progress> files_;
-  sql::RelevantNames names_;
+  sql::RelevantNames names_;   // found so far
+  sql::RelevantNames asked_;   // of these, those that every file that matters was asked for
 };
 
 // A path as the user gives it (relative to the working folder) → relative to the root; as it stands if it lies elsewhere.

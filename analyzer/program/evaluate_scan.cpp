@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <functional>
 
+#include "model/lock_function.h"
 #include "program/evaluate_level.h"
+#include "program/walk.h"
 
 namespace pglocklint::evaluation {
 
@@ -285,6 +287,30 @@ void LevelRun::joinedLeaf(const Leaf& leaf, Flow& f) const {
   f.limited = false;
 }
 
+namespace {
+
+// Is the lock taken by the query whose rows the function returns? Then rows that nobody asks for are locked. A lock taken beside it
+// (PERFORM before RETURN QUERY, a loop that returns one row at its end) has nothing to do with the rows.
+bool locksItsRows(const Routine& r) {
+  if (!r.function) return false;
+  const Statement* last = nullptr;
+  bool found = false;
+  const auto locks = [](const Statement& s) {
+    bool any = false;
+    forEachExpr(s, [&](const Expr& e, const QueryLevels&) {
+      any |= e.is(ExprKind::Call) && (e.qualifier.empty() || e.qualifier == "pg_catalog") && findLockFunction(e.name);
+    });
+    return any;
+  };
+  forEachStatement(*r.function, [&](const Statement& s) {
+    last = &s;
+    found |= s.context == PlContext::ReturnQuery && !s.query.empty() && !s.query.front().from.empty() && locks(s);
+  });
+  return found || (r.language == "sql" && last && locks(*last));
+}
+
+}  // namespace
+
 // A function is called once for each scan and its rows are stored.
 void LevelRun::functionLeaf(const Leaf& leaf, const std::set<int>& outer, const Flow& f) {
   if (leaf.functions.empty()) return;
@@ -295,7 +321,7 @@ void LevelRun::functionLeaf(const Leaf& leaf, const std::set<int>& outer, const 
   call.row_leaves = outer;
   if (!lateral) call.limited = false, call.order = CallOrder::Single;
   if (!callee.returns_set && !lateral) call.discards.clear();
-  if (callee.locks && callee.returns_set && f.limited)
+  if (callee.locks && callee.returns_set && f.limited && callee.routine && locksItsRows(*callee.routine))
     discard(call, Rows::Superset, Sureness::Always, Cause::StoredFunction, f.limit_blame.range, false);
   for (const Term& t : leaf.functions) runTerm(t, {&call, nullptr, nullptr}, tree_);
 }

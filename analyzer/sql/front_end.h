@@ -33,6 +33,7 @@ struct RelevantNames {
   bool empty() const { return routines.empty() && views.empty() && definitions.empty(); }
   std::size_t size() const { return routines.size() + views.size() + definitions.size(); }
   void merge(const RelevantNames& other);
+  RelevantNames newIn(const RelevantNames& known) const;  // those that `known` lacks
 };
 
 // A file cut into statements, with the statements found relevant so far.
@@ -40,7 +41,9 @@ struct ScannedFile {
   std::string path;  // relative to the project root
   std::string text;
   Script script;
-  std::vector<bool> relevant;  // by piece
+  std::vector<bool> relevant;  // by piece: to be parsed
+  std::vector<bool> locking;   // by piece: mentions a lock function, or a name that leads to one
+  bool seeds_searched = false;
 };
 
 ScannedFile scanFile(std::string path, std::string text);
@@ -50,8 +53,8 @@ bool mentionsSeed(std::string_view text);
 // True if `text` holds one of the names in a way that can matter: worth scanning for a further round.
 bool mentionsAny(std::string_view text, const RelevantNames& names);
 
-// Marks the statements of `file` that `names` make relevant (and, always, those that the seed words do), and adds to `found` the
-// names that newly marked statements bring.
+// Marks the statements of `file` that `names` make relevant (the first time also those that the seed words do), and adds to `found` the
+// names that newly marked statements bring. Names that were asked for before need not be asked for again.
 void markRelevant(ScannedFile& file, const RelevantNames& names, RelevantNames& found);
 
 // If `command` (a psql command as written in `path`) is \i or \ir: the included file, relative to the project root; else, or

@@ -39,7 +39,7 @@ bool anyWord(std::string_view text, F&& f) {
     std::size_t n = 0;
     for (; i < text.size() && (c = kWord[static_cast<unsigned char>(text[i])]) != 0; ++i)
       if (n < kMaxName) buffer[n++] = static_cast<char>(c);
-    if (name && n > 1 && f(std::string_view(buffer, n), i)) return true;
+    if (name && f(std::string_view(buffer, n), i)) return true;
   }
   return false;
 }
@@ -79,7 +79,6 @@ enum class Defines { Nothing, Routine, View, Other };
 struct Definition {
   Defines what = Defines::Nothing;
   std::string name;
-  bool ddl = false;  // CREATE, ALTER or DROP
 };
 
 Definition definitionOf(std::string_view text) {
@@ -88,9 +87,7 @@ Definition definitionOf(std::string_view text) {
   Token t = lexer.next();
   if (t.kind != TokenKind::Word) return d;
   const std::string_view verb = lexer.text(t);
-  const bool create = isKeyword(verb, "create");
-  d.ddl = create || isKeyword(verb, "alter") || isKeyword(verb, "drop");
-  if (!create) return d;
+  if (!isKeyword(verb, "create")) return d;
   for (int i = 0; i < 8; ++i) {
     t = lexer.next();
     if (t.kind != TokenKind::Word) return d;
@@ -122,6 +119,8 @@ bool isControl(std::string_view head) {
   return std::find(std::begin(kHeads), std::end(kHeads), first) != std::end(kHeads);
 }
 
+bool isDdl(std::string_view head) { return head.starts_with("CREATE") || head.starts_with("ALTER") || head.starts_with("DROP"); }
+
 bool calls(std::string_view text, const RelevantNames& names) {
   if (names.routines.empty() && names.views.empty()) return false;
   return anyWord(text, [&](std::string_view w, std::size_t after) {
@@ -142,6 +141,16 @@ bool defines(std::string_view text, const RelevantNames& names) {
 }
 
 }  // namespace
+
+RelevantNames RelevantNames::newIn(const RelevantNames& known) const {
+  const auto fresh = [](const NameSet& names, const NameSet& old) {
+    NameSet out;
+    for (const std::string& n : names)
+      if (old.find(n) == old.end()) out.insert(n);
+    return out;
+  };
+  return {fresh(routines, known.routines), fresh(views, known.views), fresh(definitions, known.definitions)};
+}
 
 void RelevantNames::merge(const RelevantNames& other) {
   routines.insert(other.routines.begin(), other.routines.end());
@@ -168,21 +177,24 @@ ScannedFile scanFile(std::string path, std::string text) {
   f.text = std::move(text);
   f.script = scanScript(f.text);
   f.relevant.assign(f.script.pieces.size(), false);
+  f.locking.assign(f.script.pieces.size(), false);
   return f;
 }
 
 void markRelevant(ScannedFile& file, const RelevantNames& names, RelevantNames& found) {
+  const bool first = !file.seeds_searched;
+  file.seeds_searched = true;
   for (std::size_t i = 0; i < file.script.pieces.size(); ++i) {
     const Piece& p = file.script.pieces[i];
-    if (p.kind != PieceKind::Statement || file.relevant[i]) continue;
+    if (p.kind != PieceKind::Statement || file.locking[i]) continue;
     const std::string_view text = std::string_view(file.text).substr(p.begin, p.end - p.begin);
-    const bool locks = mentionsSeed(text) || calls(text, names);
-    const bool control = !locks && isControl(p.head);
-    if (control) file.relevant[i] = true;
-    if (control || (!locks && names.definitions.empty())) continue;
-    const Definition d = definitionOf(text);
-    if (!locks && !(d.ddl && defines(text, names))) continue;
+    const bool locks = (first && mentionsSeed(text)) || calls(text, names);
+    if (first && isControl(p.head)) file.relevant[i] = true;
+    const bool defined = !locks && !file.relevant[i] && isDdl(p.head) && defines(text, names);
+    if (!locks && !defined) continue;
     file.relevant[i] = true;
+    file.locking[i] = locks;
+    const Definition d = definitionOf(text);
     if (locks && d.what == Defines::Routine) found.routines.insert(d.name);
     if (locks && d.what == Defines::View) found.views.insert(d.name);
     if (locks || d.what == Defines::View)

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Writes the corpus of scripts/bench: 737 migrations, 10 MB, 12 % of the statements with advisory locks. The same bytes each time.
 
+As in real projects the locks are about some of the tables (200); most migrations are about others.
+
 generate.py FOLDER
 """
 import pathlib
@@ -17,6 +19,9 @@ WORDS = ("account address article batch booking branch carrier category channel 
          "setting shelf shipment signal site source stage state stock store street subject supplier survey table target task team tenant "
          "term ticket token topic tour track trade transfer unit user value vendor visit voucher wallet ward zone").split()
 TYPES = ("bigint NOT NULL", "integer", "text", "text NOT NULL DEFAULT ''", "timestamptz NOT NULL DEFAULT now()", "numeric(12, 2)", "boolean", "jsonb", "date", "uuid")
+
+
+GUARDED = [f"{first}_{second}_queue" for first in WORDS[::5] for second in WORDS[1::9]][:200]
 
 
 class Writer:
@@ -64,7 +69,7 @@ class Writer:
     def lock(self) -> str:
         key = f"hashtextextended('{self.random.choice(WORDS)}:{self.random.randint(1, 99)}', 0)"
         number = self.random.randint(1, 10**6)
-        table, column = self.name(), self.column()
+        table, column = self.random.choice(GUARDED), self.column()
         return self.random.choice((
             f"SELECT pg_advisory_xact_lock({key});\n",
             f"SELECT pg_advisory_xact_lock({number % 1000}, q.n) FROM (SELECT {column} AS n FROM {table} WHERE id > {number} ORDER BY 1) AS q;\n",
@@ -89,6 +94,8 @@ def main() -> None:
     for number in range(FILES):
         writer = Writer(number)
         parts = [f"-- {writer.name().replace('_', ' ')}\n"]
+        if number < len(GUARDED):
+            parts.append(f"CREATE TABLE {GUARDED[number]} (\n    id integer PRIMARY KEY,\n    state text NOT NULL DEFAULT 'new'\n);\n")
         size = 0
         while size < BYTES // FILES:
             parts.append(writer.statement())

@@ -1,7 +1,6 @@
 #include "bypass.h"
 
 #include <algorithm>
-#include <set>
 
 #include "program/walk.h"
 #include "routines.h"
@@ -28,16 +27,8 @@ std::optional<bool> constant(const Expr& e) {
 // Reads a condition: can it come out as wanted although the call was skipped?
 class Condition {
  public:
-  Condition(const LockSite& site, const Program& program) : site_(site), catalogue_(program.catalogue) {
-    // A script has no variables; and it may have a hundred thousand statements, which are not to be read for each of its calls.
-    if (!site.function || site.function->kind == FunctionKind::Script || site.function->kind == FunctionKind::DownScript) return;
-    forEachStatement(*site.function, [&](const Statement& s) {
-      bool locks = false;
-      forEachExpr(
-          s, [&](const Expr& e, const QueryLevels&) { locks |= e.kind == ExprKind::Call && isLockCall(e, catalogue_); });
-      if (locks) holders_.insert(s.into.begin(), s.into.end());
-    });
-  }
+  Condition(const LockSite& site, const FunctionIndex& index, const Catalogue& catalogue)
+      : site_(site), index_(index), catalogue_(catalogue) {}
 
   std::optional<Bypass> without(const Expr& e, bool wanted) const {
     if (&e == site_.call) return std::nullopt;
@@ -57,11 +48,7 @@ class Condition {
 
  private:
   // An operand that has nothing to do with locks, not even through a variable that says whether one is held.
-  bool ordinary(const Expr& e) const {
-    if (concernsLocks(e, catalogue_)) return false;
-    return !site_.function || std::none_of(holders_.begin(), holders_.end(),
-                                           [&](const std::string& v) { return mentions(e, *site_.function, v); });
-  }
+  bool ordinary(const Expr& e) const { return !concernsLocks(e, catalogue_) && !index_.tellsOfLock(e); }
 
   std::size_t operandOf(const Expr& e) const {
     const auto it = std::find_if(e.args.begin(), e.args.end(), [&](const Expr& a) { return contains(a, *site_.call); });
@@ -117,87 +104,23 @@ class Condition {
   }
 
   const LockSite& site_;
+  const FunctionIndex& index_;
   const Catalogue& catalogue_;
-  std::set<std::string> holders_;
 };
-
-// --- the work behind a condition
-// ---------------------------------------------------------------------------------------------
-
-bool isWork(const Event& event, const Catalogue& catalogue) {
-  if (event.kind == EventKind::Ddl) return true;
-  for (const Statement& s : event.statement) {
-    switch (s.kind) {
-      case StatementKind::Call:
-      case StatementKind::Execute:
-      case StatementKind::CreateTableAs:
-      case StatementKind::Copy:
-      case StatementKind::Utility:
-      case StatementKind::Unparsed:
-      case StatementKind::NotUnderstood: return true;
-      case StatementKind::Query: break;
-      default: continue;
-    }
-    if (s.query.empty() || s.context == PlContext::Sql || s.context == PlContext::None) return true;
-    if (s.query[0].kind != QueryKind::Select && s.query[0].kind != QueryKind::Values) return true;
-    if (s.context != PlContext::Perform) continue;
-    bool locks = false;
-    forEachExpr(s,
-                [&](const Expr& e, const QueryLevels&) { locks |= e.kind == ExprKind::Call && isLockCall(e, catalogue); });
-    if (!locks) return true;
-  }
-  return false;
-}
-
-std::set<std::int32_t> reachable(const Function& f, std::int32_t from, std::int32_t barrier) {
-  std::set<std::int32_t> seen;
-  std::vector<std::int32_t> work{from};
-  while (!work.empty()) {
-    const std::int32_t b = work.back();
-    work.pop_back();
-    if (b < 0 || b == barrier || static_cast<std::size_t>(b) >= f.blocks.size() || !seen.insert(b).second) continue;
-    for (const Edge& e : f.blocks[static_cast<std::size_t>(b)].successors) work.push_back(e.target);
-  }
-  return seen;
-}
-
-// The first work that is done only when the condition at the end of `block` comes out as `value`.
-std::optional<SourceRange> workBehind(const Function& f, std::int32_t block, bool value, const Catalogue& catalogue) {
-  std::int32_t taken = -1, other = -1;
-  for (const Edge& e : f.blocks[static_cast<std::size_t>(block)].successors)
-    (e.kind == (value ? EdgeKind::True : EdgeKind::False) ? taken : other) = e.target;
-  if (taken < 0) return std::nullopt;
-  const std::set<std::int32_t> elsewhere = reachable(f, other, block);
-  for (const std::int32_t b : reachable(f, taken, block)) {
-    if (elsewhere.count(b)) continue;
-    for (const Event& e : f.blocks[static_cast<std::size_t>(b)].events)
-      if (isWork(e, catalogue)) return e.statement.empty() ? SourceRange{} : e.statement[0].range;
-  }
-  return std::nullopt;
-}
 
 const Expr* condition(const Statement& s) {
   return s.query.empty() || s.query[0].targets.size() != 1 || !s.query[0].from.empty() ? nullptr
                                                                                        : &s.query[0].targets[0].expr;
 }
 
-// Block that ends with that statement.
-std::int32_t blockOf(const Function& f, const Statement& s) {
-  for (std::size_t b = 0; b < f.blocks.size(); ++b)
-    for (const Event& e : f.blocks[b].events)
-      for (const Statement& x : e.statement)
-        if (&x == &s) return static_cast<std::int32_t>(b);
-  return -1;
-}
-
-std::optional<Bypass> behindCondition(const Condition& reader, const LockSite& site, const Program& program) {
+std::optional<Bypass> behindCondition(const Condition& reader, const LockSite& site, const FunctionIndex& index) {
   const Expr* root = condition(*site.statement);
-  const std::int32_t block = blockOf(*site.function, *site.statement);
-  if (!root || block < 0) return std::nullopt;
+  if (!root) return std::nullopt;
+  const std::int32_t block = index.blockOf(*site.statement);
   for (const bool value : {true, false}) {
     std::optional<Bypass> bypass = reader.without(*root, value);
     if (!bypass) continue;
-    if (const auto work = workBehind(*site.function, block, value, program.catalogue)) {
+    if (const auto work = index.workBehind(block, value)) {
       bypass->work = *work;
       return bypass;
     }
@@ -206,61 +129,55 @@ std::optional<Bypass> behindCondition(const Condition& reader, const LockSite& s
 }
 
 // b := force OR try(…); … IF b THEN work / IF NOT b THEN RETURN.
-std::optional<Bypass> behindVariable(const Condition& reader, const LockSite& site, const Program& program) {
+std::optional<Bypass> behindVariable(const Condition& reader, const LockSite& site, const FunctionIndex& index) {
   const Expr* root = condition(*site.statement);
   if (!root || site.statement->into.size() != 1) return std::nullopt;
-  std::optional<Bypass> bypass = reader.without(*root, true), found;
+  std::optional<Bypass> bypass = reader.without(*root, true);
   if (!bypass) return std::nullopt;
-  forEachStatement(*site.function, [&](const Statement& s) {
-    if (found || s.context != PlContext::Condition) return;
-    const Expr* test = condition(s);
-    bool value = true;
-    while (test && test->kind == ExprKind::Not && !test->args.empty()) test = &test->args[0], value = !value;
-    if (!test || test->kind != ExprKind::Column || test->name != site.statement->into[0]) return;
-    const std::int32_t block = blockOf(*site.function, s);
-    if (block < 0) return;
-    if (const auto work = workBehind(*site.function, block, value, program.catalogue)) bypass->work = *work, found = bypass;
-  });
-  return found;
+  for (const TestedVariable& test : index.tests(site.statement->into[0]))
+    if (const auto work = index.workBehind(test.block, test.value)) {
+      bypass->work = *work;
+      return bypass;
+    }
+  return std::nullopt;
 }
 
 // The same for every row: parameters, variables and constants alone.
-bool rowIndependent(const Expr& e, const Function* function) {
+bool rowIndependent(const Expr& e, const FunctionIndex& index) {
   bool independent = true;
   struct V {
     bool& independent;
-    const Function* function;
+    const FunctionIndex& index;
     void onExpr(const Expr& x, const QueryLevels&) {
       if (x.kind == ExprKind::SubSelect || x.kind == ExprKind::Star) independent = false;
-      if (x.kind == ExprKind::Column && !(function && isVariable(*function, x.qualifier.empty() ? x.name : x.qualifier)))
-        independent = false;
+      if (x.kind == ExprKind::Column && !index.isVariable(x.qualifier.empty() ? x.name : x.qualifier)) independent = false;
     }
-  } v{independent, function};
+  } v{independent, index};
   QueryWalker<V>(v).expr(e);
   return independent;
 }
 
-std::optional<Bypass> inWhere(const Condition& reader, const LockSite& site) {
+std::optional<Bypass> inWhere(const Condition& reader, const LockSite& site, const FunctionIndex& index) {
   if (!site.level || site.level->where.empty() || !contains(site.level->where[0], *site.call)) return std::nullopt;
   std::optional<Bypass> bypass = reader.without(site.level->where[0], true);
-  if (!bypass || !rowIndependent(*bypass->decider, site.function)) return std::nullopt;
+  if (!bypass || !rowIndependent(*bypass->decider, index)) return std::nullopt;
   return bypass;
 }
 
 }  // namespace
 
-std::optional<Bypass> findBypass(const LockSite& site, const Program& program) {
-  if (!site.function || !site.statement || !site.call) return std::nullopt;
-  const Condition reader(site, program);
+std::optional<Bypass> findBypass(const LockSite& site, const FunctionIndex& index, const Catalogue& catalogue) {
+  if (!site.statement || !site.call) return std::nullopt;
+  const Condition reader(site, index, catalogue);
   switch (site.statement->context) {
-    case PlContext::Condition: return behindCondition(reader, site, program);
-    case PlContext::Assign: return behindVariable(reader, site, program);
+    case PlContext::Condition: return behindCondition(reader, site, index);
+    case PlContext::Assign: return behindVariable(reader, site, index);
     case PlContext::None:
     case PlContext::Sql:
     case PlContext::Perform:
     case PlContext::SelectInto:
     case PlContext::ForQuery:
-    case PlContext::ReturnQuery: return inWhere(reader, site);
+    case PlContext::ReturnQuery: return inWhere(reader, site, index);
     default: return std::nullopt;
   }
 }

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string_view>
 
-#include "program/program.h"
+#include "function_index.h"
 
 namespace pglocklint {
 
@@ -15,6 +15,6 @@ struct Bypass {
 
 // The condition that the call stands in (of IF, WHILE, EXIT WHEN; a variable assigned and then tested; WHERE with a
 // condition that does not depend on rows) can come out the way that leads to the work although the call did not run.
-std::optional<Bypass> findBypass(const LockSite& site, const Program& program);
+std::optional<Bypass> findBypass(const LockSite& site, const FunctionIndex& index, const Catalogue& catalogue);
 
 }  // namespace pglocklint

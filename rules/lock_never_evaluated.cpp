@@ -101,8 +101,9 @@ bool reportAssert(const LockSite& site, Report& report) {
   return true;
 }
 
-bool reportBypass(const LockSite& site, Report& report) {
-  const std::optional<Bypass> bypass = findBypass(site, report.program());
+bool reportBypass(const LockSite& site, FunctionIndexes& indexes, Report& report) {
+  if (!site.function) return false;
+  const std::optional<Bypass> bypass = findBypass(site, indexes.of(*site.function), report.program().catalogue);
   if (!bypass) return false;
   Finding& f =
       report.at(site, site.call->range,
@@ -116,11 +117,12 @@ bool reportBypass(const LockSite& site, Report& report) {
 }
 
 void check(const Program& program, Report& report) {
+  FunctionIndexes indexes(program.catalogue);
   const Expr* last = nullptr;
   for (const LockSite& site : program.sites) {
     if (!site.live || site.host != SiteHost::Statement || site.call == last || !site.lock || !site.lock->acquires())
       continue;
-    if (reportNever(site, report) || reportAssert(site, report) || reportBypass(site, report)) last = site.call;
+    if (reportNever(site, report) || reportAssert(site, report) || reportBypass(site, indexes, report)) last = site.call;
   }
 }
 

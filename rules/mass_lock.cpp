@@ -8,7 +8,8 @@
 //
 // Silent where a condition or LIMIT chooses rows, for a constant key (one entry, taken again and again), for temporary
 // tables and for transition tables of triggers, which hold what somebody chose before.
-#include <algorithm>
+#include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -21,27 +22,50 @@ namespace {
 
 constexpr long long kThreshold = 1000;  // locks of a constant series that one statement may take
 
-bool temporary(const Program& program, const std::string& relation) {
+using Names = std::set<std::string>;
+
+Names temporaryTables(const Program& program) {
+  Names names;
   for (const Unit& unit : program.units)
     for (const Ddl& d : unit.ddl)
-      if (d.kind == DdlKind::CreateTable && d.temporary && d.name == relation) return true;
-  return false;
+      if (d.kind == DdlKind::CreateTable && d.temporary) names.insert(d.name);
+  return names;
 }
 
-// `relation` may be a table that the function itself, or its caller, made for the occasion.
-bool chosenBefore(const LockSite& site, const Program& program, const std::string& relation) {
-  if (temporary(program, relation)) return true;
-  if (program.catalogue.relation("", relation)) return false;
-  if (site.function && site.function->returns == "trigger") return true;  // REFERENCING NEW TABLE AS relation
-  bool made = false;
-  if (site.function)
-    forEachStatement(*site.function, [&](const Statement& s) {
-      if (s.kind == StatementKind::CreateTableAs && s.head.rfind("CREATE TEMP", 0) == 0 &&
-          (s.name.empty() || s.name == relation))
-        made = true;
-    });
+// CREATE TEMP TABLE x AS …, in one function; where the name is not known, any.
+struct MadeTables {
+  Names names;
+  bool unnamed = false;
+};
+
+MadeTables madeIn(const Function& f) {
+  MadeTables made;
+  forEachStatement(f, [&](const Statement& s) {
+    if (s.kind != StatementKind::CreateTableAs || !s.head.starts_with("CREATE TEMP")) return;
+    made.unnamed |= s.name.empty();
+    made.names.insert(s.name);
+  });
   return made;
 }
+
+// Relations that hold what somebody chose before.
+class ChosenBefore {
+ public:
+  explicit ChosenBefore(const Program& program) : program_(program), temporary_(temporaryTables(program)) {}
+  bool operator()(const LockSite& site, const std::string& relation) {
+    if (temporary_.count(relation)) return true;
+    if (program_.catalogue.relation("", relation) || !site.function) return false;
+    if (site.function->returns == "trigger") return true;  // REFERENCING NEW TABLE AS relation
+    const auto [at, first] = made_.try_emplace(site.function);
+    if (first) at->second = madeIn(*site.function);
+    return at->second.unnamed || at->second.names.count(relation) > 0;
+  }
+
+ private:
+  const Program& program_;
+  Names temporary_;
+  std::map<const Function*, MadeTables> made_;
+};
 
 std::string extent(const Evaluation& e) {
   if (e.whole_relation) return e.relation.empty() ? "every row of the table" : fmt::format("every row of {}", e.relation);
@@ -49,6 +73,7 @@ std::string extent(const Evaluation& e) {
 }
 
 void check(const Program& program, Report& report) {
+  ChosenBefore chosen_before(program);
   const Expr* last = nullptr;
   for (const LockSite& site : program.sites) {
     if (!site.live || site.host != SiteHost::Statement || site.call == last || !site.lock || !site.lock->acquires())
@@ -58,7 +83,7 @@ void check(const Program& program, Report& report) {
       const Evaluation& e = call.evaluation;
       if (e.sureness == Sureness::Unknown || e.runs != Runs::PerRow) continue;
       const bool guarded = e.runs_blame.cause == Cause::GuardedBranch;  // CASE chooses the rows
-      const bool whole = e.whole_relation && !guarded && !chosenBefore(site, program, e.relation);
+      const bool whole = e.whole_relation && !guarded && !chosen_before(site, e.relation);
       if (!whole && e.series <= kThreshold) continue;
       last = site.call;
       report.at(site, site.call->range,

@@ -1,6 +1,9 @@
 // In which order a query or an array yields its rows, as far as its text tells.
 #pragma once
-#include "program/program.h"
+#include <map>
+#include <string>
+
+#include "function_index.h"
 
 namespace pglocklint {
 
@@ -11,7 +14,35 @@ enum class RowOrder {
   Unknown,
 };
 
-RowOrder rowOrder(const Query& query, const Function* function, const Catalogue& catalogue);
-RowOrder arrayOrder(const Expr& array, const Function* function, const Catalogue& catalogue);
+// Reads queries and arrays of one function (null: of none). What it finds out about a variable it keeps.
+class RowOrders {
+ public:
+  RowOrders(const FunctionIndex* index, const Catalogue& catalogue) : index_(index), catalogue_(catalogue) {}
+  RowOrder of(const Query& query) {
+    steps_ = 0;
+    return ofQuery(query, 0);
+  }
+  RowOrder ofArray(const Expr& array) {
+    steps_ = 0;
+    return ofArrayAt(array, 0);
+  }
+
+ private:
+  RowOrder ofQuery(const Query& q, int depth);
+  RowOrder ofArrayAt(const Expr& e, int depth);
+  RowOrder arms(const Query& q, int depth);
+  RowOrder targets(const Query& q, int depth);
+  RowOrder leaf(const Query& q, const FromItem& item, int depth);
+  RowOrder setReturning(const Expr& e, int depth);
+  RowOrder subSelect(const Expr& e, int depth);
+  RowOrder call(const Expr& e, int depth);
+  RowOrder variable(const Expr& e, int depth);
+  RowOrder ofParameter(const std::string& name) const;
+
+  const FunctionIndex* index_;
+  const Catalogue& catalogue_;
+  std::map<std::string, RowOrder> variables_;
+  int steps_ = 0;
+};
 
 }  // namespace pglocklint

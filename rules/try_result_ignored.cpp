@@ -9,10 +9,12 @@
 // held, and for a file that is certainly run as a script: a transaction of its own around both, a runner that claims it, or
 // a session lock. SELECT of a try function as the last statement of a SQL function is its result.
 #include <algorithm>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "all_rules.h"
+#include "function_index.h"
 #include "program/walk.h"
 #include "routines.h"
 #include "wording.h"
@@ -93,35 +95,74 @@ struct ScriptView {
   SourceRange work;
 };
 
-ScriptView viewFrom(const LockSite& site, const Catalogue& catalogue) {
-  ScriptView view;
-  bool seen = false, over = false;
-  const bool transaction = site.lock->scope == LockScope::Transaction;
-  for (const Block& b : site.function->blocks)
-    for (const Event& e : b.events) {
-      for (const TransactionOp& t : e.transaction) {
-        const bool ends = t.verb == TransactionVerb::Commit || t.verb == TransactionVerb::Rollback ||
-                          t.verb == TransactionVerb::PrepareTransaction;
-        if (!seen && (t.verb == TransactionVerb::Begin || ends)) view.in_transaction = !ends;
-        if (seen && ends && transaction && view.in_transaction) over = true;
+// A script as a row of moments, read once for all its lock calls.
+class ScriptTimeline {
+ public:
+  ScriptTimeline(const Function& script, const Unit& unit, const Catalogue& catalogue) {
+    bool in_transaction = false;
+    for (const Block& b : script.blocks)
+      for (const Event& e : b.events) {
+        Moment m;
+        for (const TransactionOp& t : e.transaction) {
+          m.ends = t.verb == TransactionVerb::Commit || t.verb == TransactionVerb::Rollback ||
+                   t.verb == TransactionVerb::PrepareTransaction;
+          if (m.ends || t.verb == TransactionVerb::Begin) in_transaction = !m.ends;
+        }
+        for (const SessionOp& s : e.session) m.leaves_session = s.verb != SessionVerb::Include;
+        if (e.kind == EventKind::Ddl) {
+          m.work = true;
+          if (e.ddl >= 0 && static_cast<std::size_t>(e.ddl) < unit.ddl.size())
+            m.range = unit.ddl[static_cast<std::size_t>(e.ddl)].range;
+        }
+        for (const Statement& s : e.statement) {
+          at_[&s] = moments_.size();
+          ++statements_;
+          m.work = isWork(s, catalogue);
+          m.range = s.range;
+        }
+        m.in_transaction = in_transaction;
+        moments_.push_back(m);
       }
-      for (const SessionOp& s : e.session)
-        if (seen && s.verb != SessionVerb::Include) over = true;
-      if (e.kind == EventKind::Ddl && seen && !over && !view.work_follows) view.work_follows = true;
-      if (e.kind == EventKind::Statement && e.statement[0].kind == StatementKind::Query &&
-          &e.statement[0] == site.statement) {
-        seen = true;
-        continue;
-      }
-      for (const Statement& s : e.statement) {
-        view.alone = false;
-        if (!seen || over || view.work_follows || !isWork(s, catalogue)) continue;
-        view.work_follows = true;
-        view.work = s.range;
-      }
+    lookAhead();
+  }
+
+  ScriptView from(const LockSite& site) const {
+    ScriptView view;
+    const auto at = at_.find(site.statement);
+    if (at == at_.end()) return view;
+    const Moment& m = moments_[at->second];
+    view.alone = statements_ == 1;
+    view.in_transaction = m.in_transaction;
+    const bool until_commit = site.lock->scope == LockScope::Transaction && m.in_transaction;
+    const std::size_t over = std::min(m.next_leave, until_commit ? m.next_end : kNone);
+    view.work_follows = m.next_work != kNone && m.next_work < over;
+    if (view.work_follows) view.work = moments_[m.next_work].range;
+    return view;
+  }
+
+ private:
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  struct Moment {
+    bool work = false, ends = false, leaves_session = false, in_transaction = false;
+    SourceRange range;
+    std::size_t next_work = kNone, next_end = kNone, next_leave = kNone;  // the first of each after this one
+  };
+
+  void lookAhead() {
+    std::size_t work = kNone, end = kNone, leave = kNone;
+    for (std::size_t i = moments_.size(); i-- > 0;) {
+      Moment& m = moments_[i];
+      m.next_work = work, m.next_end = end, m.next_leave = leave;
+      if (m.work) work = i;
+      if (m.ends) end = i;
+      if (m.leaves_session) leave = i;
     }
-  return view;
-}
+  }
+
+  std::vector<Moment> moments_;
+  std::unordered_map<const Statement*, std::size_t> at_;
+  std::size_t statements_ = 0;
+};
 
 bool hasPlaceholder(const Statement& s) {
   bool found = false;
@@ -134,12 +175,12 @@ bool certainlyScript(const LockSite& site, const ScriptView& view, const RunnerF
          site.lock->scope == LockScope::Session;
 }
 
-void checkScript(const LockSite& site, Report& report) {
+void checkScript(const LockSite& site, const ScriptTimeline& timeline, Report& report) {
   const Statement& s = *site.statement;
   const RunnerFacts& runner = report.program().units[static_cast<std::size_t>(site.unit)].runner;
   if (s.kind != StatementKind::Query || !s.consumer.empty() || targetOf(s, site.call) < 0) return;
   if (hasPlaceholder(s) && runner.profile != "psql") return;  // a program fills them in, and reads the answer
-  const ScriptView view = viewFrom(site, report.program().catalogue);
+  const ScriptView view = timeline.from(site);
   if (view.alone || !view.work_follows || !certainlyScript(site, view, runner)) return;
   Finding& f =
       report.at(site, site.call->range,
@@ -172,37 +213,43 @@ bool isRecord(const Function& f, const std::string& name) {
                      [&](const Variable& v) { return v.name == name && v.type != "boolean"; });
 }
 
-void checkInto(const LockSite& site, Report& report) {
+void checkInto(const LockSite& site, const FunctionIndex& index, Report& report) {
   const Statement& s = *site.statement;
   const Function& f = *site.function;
   const int target = targetOf(s, site.call);
   if (target < 0 || s.into.empty() || !f.body_understood) return;
   const bool record = s.into.size() == 1 && isRecord(f, s.into[0]);
   if (record && static_cast<std::size_t>(target) > 0) return;  // a field of the record: who reads which is not followed
-  const std::size_t index = record ? 0 : static_cast<std::size_t>(target);
-  if (index >= s.into.size()) return;
-  const std::string& variable = s.into[index];
-  if (!isVariable(f, variable) || isOutput(f, variable) || isRead(f, variable, &s)) return;
+  const std::size_t at = record ? 0 : static_cast<std::size_t>(target);
+  if (at >= s.into.size()) return;
+  const std::string& variable = s.into[at];
+  if (!index.isVariable(variable) || isOutput(f, variable) || index.isRead(variable, &s)) return;
   reportInFunction(site, report, fmt::format("{} is never read", variable));
+}
+
+const Statement* lastStatement(const Function& f) {
+  for (auto b = f.blocks.rbegin(); b != f.blocks.rend(); ++b)
+    for (auto e = b->events.rbegin(); e != b->events.rend(); ++e)
+      if (!e->statement.empty()) return &e->statement.back();
+  return nullptr;
 }
 
 // In a SQL function the last statement's result is the function's; the results of the others are thrown away.
 void checkSqlBody(const LockSite& site, Report& report) {
-  const Statement* last = nullptr;
-  forEachStatement(*site.function, [&](const Statement& s) { last = &s; });
-  if (targetOf(*site.statement, site.call) < 0 || site.statement == last) return;
+  if (targetOf(*site.statement, site.call) < 0 || site.statement == lastStatement(*site.function)) return;
   reportInFunction(site, report, "a SQL function throws away the result of every statement but its last");
 }
 
-void checkFunction(const LockSite& site, Report& report) {
+void checkFunction(const LockSite& site, FunctionIndexes& indexes, Report& report) {
   switch (site.statement->context) {
     case PlContext::Perform:
       if (targetOf(*site.statement, site.call) >= 0)
-        reportInFunction(site, report,
-                         fmt::format("{} throws the answer away", site.statement->dynamic ? "EXECUTE without INTO" : "PERFORM"));
+        reportInFunction(
+            site, report,
+            fmt::format("{} throws the answer away", site.statement->dynamic ? "EXECUTE without INTO" : "PERFORM"));
       break;
     case PlContext::SelectInto:
-    case PlContext::Assign: checkInto(site, report); break;
+    case PlContext::Assign: checkInto(site, indexes.of(*site.function), report); break;
     case PlContext::None:
       if (site.function->language == "sql" && site.function->kind == FunctionKind::Routine) checkSqlBody(site, report);
       break;
@@ -220,15 +267,19 @@ bool handsOnTheAnswer(const LockSite& site) {
 }
 
 void check(const Program& program, Report& report) {
+  FunctionIndexes indexes(program.catalogue);
+  std::unordered_map<const Function*, ScriptTimeline> timelines;
   const Expr* last = nullptr;
   for (const LockSite& site : program.sites) {
     if (!site.live || site.host != SiteHost::Statement || site.call == last || !site.function || !site.statement) continue;
     if (!site.lock || site.lock->operation != LockOperation::Try || (site.routine && !handsOnTheAnswer(site))) continue;
     last = site.call;
-    if (site.function->kind == FunctionKind::Script)
-      checkScript(site, report);
-    else if (site.function->kind != FunctionKind::NamedQuery && site.function->kind != FunctionKind::DownScript)
-      checkFunction(site, report);
+    if (site.function->kind == FunctionKind::Script) {
+      const Unit& unit = program.units[static_cast<std::size_t>(site.unit)];
+      checkScript(site, timelines.try_emplace(site.function, *site.function, unit, program.catalogue).first->second, report);
+    } else if (site.function->kind != FunctionKind::NamedQuery && site.function->kind != FunctionKind::DownScript) {
+      checkFunction(site, indexes, report);
+    }
   }
 }
 

@@ -12,108 +12,27 @@
 // uses it), written lists of constants and series, and loops that give each lock back before they take the next.
 #include <algorithm>
 #include <set>
+#include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "all_rules.h"
 #include "program/walk.h"
-#include "routines.h"
 #include "row_order.h"
+#include "single_key.h"
 #include "wording.h"
 
 namespace pglocklint {
 namespace {
 
 constexpr int kAssignmentsDeep = 3;  // k := r.id * 10; PERFORM pg_advisory_lock(k)
+constexpr std::size_t kMostVariables = 64;
 
-bool isRowColumn(const Expr& e, const Function* function) {
-  if (e.kind != ExprKind::Column) return false;
-  return !function || !isVariable(*function, e.qualifier.empty() ? e.name : e.qualifier);
-}
-
-// Columns of the rows in the key; variables and parameters are the same for all of them.
-std::vector<const Expr*> rowColumns(const Expr& call, const Function* function) {
-  std::vector<const Expr*> out;
-  struct V {
-    std::vector<const Expr*>& out;
-    const Function* function;
-    void onExpr(const Expr& e, const QueryLevels&) {
-      if (isRowColumn(e, function)) out.push_back(&e);
-    }
-  } v{out, function};
-  QueryWalker<V>(v).expr(call);
-  return out;
-}
-
-// --- a single key after all: every column in it is bound by an equality
-// ------------------------------------------------------
-
-void conjuncts(const Expr& e, std::vector<const Expr*>& out) {
-  if (e.kind == ExprKind::And)
-    for (const Expr& a : e.args) conjuncts(a, out);
-  else
-    out.push_back(&e);
-}
-
-void onConditions(const FromItem& item, std::vector<const Expr*>& out) {
-  for (const Expr& e : item.on) conjuncts(e, out);
-  for (const FromItem& side : item.sides) onConditions(side, out);
-}
-
-std::vector<const Expr*> conditions(const Query& q) {
-  std::vector<const Expr*> out;
-  for (const Expr& e : q.where) conjuncts(e, out);
-  for (const FromItem& item : q.from) onConditions(item, out);
-  return out;
-}
-
-bool sameColumn(const Expr& a, const Expr& b) {
-  return a.kind == ExprKind::Column && b.kind == ExprKind::Column && a.name == b.name &&
-         (a.qualifier == b.qualifier || a.qualifier.empty() || b.qualifier.empty());
-}
-
-// column = something that is the same for all rows
-const Expr* boundColumn(const Expr& condition, const Function* function) {
-  if (condition.kind != ExprKind::Op || condition.name != "=" || condition.args.size() != 2) return nullptr;
-  for (const std::size_t side : {0U, 1U}) {
-    const Expr &column = condition.args[side], &other = condition.args[1 - side];
-    if (isRowColumn(column, function) && rowColumns(other, function).empty() && other.kind != ExprKind::SubSelect)
-      return &column;
-  }
-  return nullptr;
-}
-
-bool isLiteral(const Expr& e) { return e.kind == ExprKind::Const && e.literal == LiteralKind::String; }
-
-// Nothing is known about the relation, and `id = $1` may well pick one row. An equality with a text literal hardly does.
-bool maybeOneRow(const LockSite& site, const Catalogue& catalogue) {
-  const Query& q = *site.level;
-  if (q.from.size() != 1 || q.from[0].kind != FromKind::Relation || catalogue.relation(q.from[0].schema, q.from[0].name))
-    return false;
-  for (const Expr* c : conditions(q))
-    if (boundColumn(*c, site.function) && !isLiteral(c->args[0]) && !isLiteral(c->args[1])) return true;
-  return false;
-}
-
-bool oneKey(const LockSite& site, const Catalogue& catalogue) {
-  if (site.key.constant) return true;
-  const std::vector<const Expr*> columns = rowColumns(*site.call, site.function);
-  if (!site.level) return columns.empty();
-  const std::vector<const Expr*> all = conditions(*site.level);
-  const bool bound = std::all_of(columns.begin(), columns.end(), [&](const Expr* column) {
-    return std::any_of(all.begin(), all.end(), [&](const Expr* c) {
-      const Expr* b = boundColumn(*c, site.function);
-      return b && sameColumn(*b, *column);
-    });
-  });
-  return bound || maybeOneRow(site, catalogue);
-}
-
-// --- one statement
-// -----------------------------------------------------------------------------------------------------------
+// --- one statement --------------------------------------------------------------------------------------------------
 
 // ORDER BY key can be appended as it stands: a plain query over the whole statement, and a key that is one column.
-void offerOrderBy(const LockSite& site, Finding& f) {
+void offerOrderBy(const LockSite& site, const FunctionIndex& index, Finding& f) {
   if (site.statement->query.empty() || site.level != &site.statement->query[0] || site.statement->dynamic) return;
   const Query& q = *site.level;
   const bool plain = q.kind == QueryKind::Select && q.order_by.empty() && q.limit.empty() && q.offset.empty() &&
@@ -127,7 +46,7 @@ void offerOrderBy(const LockSite& site, Finding& f) {
     if (a.kind == ExprKind::Const) continue;
     const Expr* column = &a;
     while (column->kind == ExprKind::Cast && !column->args.empty()) column = &column->args[0];
-    if (column->kind != ExprKind::Column || !isRowColumn(*column, site.function) || !key.empty()) return;
+    if (column->kind != ExprKind::Column || !isRowColumn(*column, index) || !key.empty()) return;
     if (column->name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != std::string::npos)
       return;  // would need quotes
     key = column->qualifier.empty() ? column->name : column->qualifier + "." + column->name;
@@ -144,22 +63,31 @@ std::string keyText(const LockSite& site) {
   return out.empty() ? "the key" : out;
 }
 
-bool unorderedStatement(const LockSite& site, const Evaluation& e, const Catalogue& catalogue) {
+// What one function's sites are judged by.
+struct Context {
+  const Catalogue& catalogue;
+  const FunctionIndex& index;
+  RowOrders orders;
+  std::uint32_t deepest_release = 0;  // loop depth of its innermost release of a session lock
+  bool releases = false;
+};
+
+bool unorderedStatement(const LockSite& site, const Evaluation& e, Context& in) {
   if (e.runs != Runs::PerRow || e.sureness == Sureness::Unknown || !site.level) return false;
-  if (e.position == CallPosition::Values || oneKey(site, catalogue)) return false;
+  if (e.position == CallPosition::Values || takesOneKey(site, in.index, in.catalogue)) return false;
   if (e.order == CallOrder::Undefined) {
-    const RowOrder o = rowOrder(*site.level, site.function, catalogue);  // an array sorted before, a sorted sub-select
+    const RowOrder o = in.orders.of(*site.level);  // an array sorted before, a sorted sub-select
     const bool sorted = site.level->from.size() == 1 && site.level->order_by.empty() && o != RowOrder::Unordered;
     return !sorted;
   }
   if (e.order != CallOrder::Written || e.series >= 0) return false;
-  return rowOrder(*site.level, site.function, catalogue) == RowOrder::Unordered;
+  return in.orders.of(*site.level) == RowOrder::Unordered;
 }
 
 // A condition, a sub-select around the call or a wrapper that is not VOLATILE runs below the sort of its own level.
 bool runsBeforeSort(const LockSite& site) { return !site.level->order_by.empty(); }
 
-void reportStatement(const LockSite& site, Report& report) {
+void reportStatement(const LockSite& site, const Context& in, Report& report) {
   const std::string remedy = runsBeforeSort(site)
                                  ? "The ORDER BY of the same level does not help: the call runs before the sort. Sort in a "
                                    "sub-select with LIMIT or OFFSET 0, and take the locks in the outer select list."
@@ -171,78 +99,65 @@ void reportStatement(const LockSite& site, Report& report) {
                          fmt::format("{} takes one lock per row, in whatever order the rows arrive. Two sessions whose rows "
                                      "overlap can take the same keys in opposite order and deadlock. {}",
                                      callText(site), remedy));
-  offerOrderBy(site, f);
+  offerOrderBy(site, in.index, f);
 }
 
-// --- one site in a loop
-// ------------------------------------------------------------------------------------------------------
+// --- one site in a loop ---------------------------------------------------------------------------------------------
 
 // Variables that the call's arguments come from, through a few assignments.
-std::set<std::string> feeding(const LockSite& site) {
+std::set<std::string> feeding(const LockSite& site, const FunctionIndex& index) {
   std::set<std::string> names;
+  std::vector<std::string> fresh;
   const auto add = [&](const Expr& e) {
     struct V {
       std::set<std::string>& names;
+      std::vector<std::string>& fresh;
       void onExpr(const Expr& x, const QueryLevels&) {
-        if (x.kind == ExprKind::Column) names.insert(x.qualifier.empty() ? x.name : x.qualifier);
+        const std::string& name = x.qualifier.empty() ? x.name : x.qualifier;
+        if (x.kind == ExprKind::Column && names.insert(name).second) fresh.push_back(name);
       }
-    } v{names};
+    } v{names, fresh};
     QueryWalker<V>(v).expr(e);
   };
   add(*site.call);
-  for (int i = 0; i < kAssignmentsDeep; ++i)
-    forEachStatement(*site.function, [&](const Statement& s) {
-      if (s.context != PlContext::Assign || s.into.empty() || s.query.empty() || !names.count(s.into[0])) return;
-      for (const Target& t : s.query[0].targets) add(t.expr);
-    });
+  for (int i = 0; i < kAssignmentsDeep && !fresh.empty() && names.size() < kMostVariables; ++i)
+    for (const std::string& name : std::exchange(fresh, {}))
+      for (const Assignment& a : index.assignments(name).first(std::min(index.assignments(name).size(), kMostVariables)))
+        if (a.value && a.statement && a.statement->context == PlContext::Assign) add(*a.value);
   return names;
 }
 
 // The innermost loop around the site whose variable the key depends on.
-const Statement* loopOf(const LockSite& site) {
+const Statement* loopOf(const LockSite& site, const FunctionIndex& index) {
   if (site.statement->loop_depth == 0) return nullptr;
-  const std::set<std::string> names = feeding(site);
   const Statement* loop = nullptr;
-  forEachStatement(*site.function, [&](const Statement& s) {
-    if (s.context != PlContext::ForQuery && s.context != PlContext::ForRange) return;
-    if (s.loop_depth >= site.statement->loop_depth || s.range.begin >= site.call->range.begin) return;
-    if (std::none_of(s.into.begin(), s.into.end(), [&](const std::string& v) { return names.count(v) > 0; })) return;
-    if (!loop || s.range.begin > loop->range.begin) loop = &s;
-  });
+  for (const std::string& name : feeding(site, index)) {
+    const Statement* s = index.loopOver(name, site.call->range.begin, site.statement->loop_depth);
+    if (s && (!loop || s->range.begin > loop->range.begin)) loop = s;
+  }
   return loop;
 }
 
-bool givesBackInLoop(const LockSite& site, const Program& program) {
-  if (site.lock->scope == LockScope::Transaction) {  // COMMIT in a procedure's loop
-    for (const Block& b : site.function->blocks)
-      for (const Event& e : b.events)
-        for (const TransactionOp& t : e.transaction)
-          if (t.verb == TransactionVerb::Commit || t.verb == TransactionVerb::Rollback) return true;
-    return false;
-  }
-  return std::any_of(program.sites.begin(), program.sites.end(), [&](const LockSite& s) {
-    return s.function == site.function && s.lock && !s.lock->acquires() && s.statement &&
-           s.statement->loop_depth >= site.statement->loop_depth;
-  });
+bool givesBackInLoop(const LockSite& site, const Context& in) {
+  if (site.lock->scope == LockScope::Transaction) return in.index.endsTransactions();  // COMMIT in a procedure's loop
+  return in.releases && in.deepest_release >= site.statement->loop_depth;
 }
 
-RowOrder loopOrder(const Statement& loop, const LockSite& site, const Catalogue& catalogue) {
+RowOrder loopOrder(const Statement& loop, Context& in) {
   if (loop.context == PlContext::ForQuery) {
-    if (!loop.query.empty()) return rowOrder(loop.query[0], site.function, catalogue);
-    for (const Variable& v : site.function->variables)  // FOR r IN a_bound_cursor LOOP
-      if (v.name == loop.name && !v.query.empty()) return rowOrder(v.query[0], site.function, catalogue);
+    if (!loop.query.empty()) return in.orders.of(loop.query[0]);
+    for (const Variable& v : in.index.function().variables)  // FOR r IN a_bound_cursor LOOP
+      if (v.name == loop.name && !v.query.empty()) return in.orders.of(v.query[0]);
     return RowOrder::Unknown;
   }
   // FOREACH; the bounds of an integer FOR are numbers and give Unknown.
   if (loop.head != "FOREACH" || loop.query.empty() || loop.query[0].targets.size() != 1) return RowOrder::Unknown;
-  return arrayOrder(loop.query[0].targets[0].expr, site.function, catalogue);
+  return in.orders.ofArray(loop.query[0].targets[0].expr);
 }
 
-bool reportLoop(const LockSite& site, Report& report) {
-  const Program& program = report.program();
-  const Statement* loop = site.function && site.statement ? loopOf(site) : nullptr;
-  if (!loop || loopOrder(*loop, site, program.catalogue) != RowOrder::Unordered || givesBackInLoop(site, program))
-    return false;
+bool reportLoop(const LockSite& site, Context& in, Report& report) {
+  const Statement* loop = loopOf(site, in.index);
+  if (!loop || givesBackInLoop(site, in) || loopOrder(*loop, in) != RowOrder::Unordered) return false;
   const bool array = loop->context == PlContext::ForRange;
   Finding& f =
       report.at(site, site.call->range,
@@ -255,17 +170,43 @@ bool reportLoop(const LockSite& site, Report& report) {
   return true;
 }
 
+// One Context for each function with lock sites.
+class Contexts {
+ public:
+  explicit Contexts(const Program& program) : program_(program), indexes_(program.catalogue) {
+    for (const LockSite& s : program.sites) {
+      if (!s.function || !s.statement || !s.lock || s.lock->acquires()) continue;
+      std::uint32_t& deepest = releases_[s.function];
+      deepest = std::max(deepest, s.statement->loop_depth);
+    }
+  }
+  Context& of(const Function& f) {
+    const auto found = contexts_.find(&f);
+    if (found != contexts_.end()) return found->second;
+    const FunctionIndex& index = indexes_.of(f);
+    Context made{program_.catalogue, index, RowOrders(&index, program_.catalogue)};
+    if (const auto r = releases_.find(&f); r != releases_.end()) made.releases = true, made.deepest_release = r->second;
+    return contexts_.emplace(&f, std::move(made)).first->second;
+  }
+
+ private:
+  const Program& program_;
+  FunctionIndexes indexes_;
+  std::unordered_map<const Function*, std::uint32_t> releases_;
+  std::unordered_map<const Function*, Context> contexts_;
+};
+
 void check(const Program& program, Report& report) {
+  Contexts contexts(program);
   const Expr* last = nullptr;
   for (const LockSite& site : program.sites) {
-    if (!site.live || site.host != SiteHost::Statement || site.call == last || !site.lock || !site.lock->blocks() ||
-        !site.statement)
-      continue;
-    const bool statement = std::any_of(site.evaluations.begin(), site.evaluations.end(), [&](const CallEvaluation& c) {
-      return unorderedStatement(site, c.evaluation, program.catalogue);
-    });
-    if (statement) reportStatement(site, report);
-    if (statement || reportLoop(site, report)) last = site.call;
+    if (!site.live || site.host != SiteHost::Statement || site.call == last) continue;
+    if (!site.lock || !site.lock->blocks() || !site.statement || !site.function) continue;
+    Context& in = contexts.of(*site.function);
+    const bool statement = std::ranges::any_of(
+        site.evaluations, [&](const CallEvaluation& c) { return unorderedStatement(site, c.evaluation, in); });
+    if (statement) reportStatement(site, in, report);
+    if (statement || reportLoop(site, in, report)) last = site.call;
   }
 }
 

@@ -9,6 +9,7 @@
 //
 // A wrapper of a wrapper counts. A function that only releases, or only reads pg_locks, is not meant.
 #include <algorithm>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -43,26 +44,33 @@ Declaration declaredIn(const Program& program, const Routine& r, Volatility v) {
   return found;
 }
 
-void relateLock(Report& report, Finding& f, const Program& program, const Routine& r) {
+using FirstLocks = std::unordered_map<const Function*, const LockSite*>;
+
+FirstLocks firstLocks(const Program& program) {
+  FirstLocks first;
   for (const LockSite& site : program.sites)
-    if (site.function == r.function && site.lock && site.lock->acquires() && site.call) {
-      f.related.push_back(
-          report.place(site.unit, site.call->range, fmt::format("the lock is taken here: {}", callText(site))));
-      f.key_text = site.key.class_text;
-      return;
-    }
+    if (site.function && site.lock && site.lock->acquires() && site.call) first.try_emplace(site.function, &site);
+  return first;
 }
 
-Finding& start(Report& report, const Program& program, const Routine& r, const Declaration& at, std::string message) {
+void relateLock(Report& report, Finding& f, const FirstLocks& locks, const Routine& r) {
+  const auto at = locks.find(r.function);
+  if (at == locks.end()) return;
+  const LockSite& site = *at->second;
+  f.related.push_back(report.place(site.unit, site.call->range, fmt::format("the lock is taken here: {}", callText(site))));
+  f.key_text = site.key.class_text;
+}
+
+Finding& start(Report& report, const FirstLocks& locks, const Routine& r, const Declaration& at, std::string message) {
   Finding& f = report.at(at.unit, at.range, std::move(message));
   f.function = functionName(r.function);
-  f.subject = routineSubject(program, r);
-  relateLock(report, f, program, r);
+  f.subject = routineSubject(report.program(), r);
+  relateLock(report, f, locks, r);
   return f;
 }
 
-void checkVolatility(const Program& program, const Routine& r, Report& report) {
-  const Declaration at = declaredIn(program, r, r.volatility);
+void checkVolatility(const FirstLocks& locks, const Routine& r, Report& report) {
+  const Declaration at = declaredIn(report.program(), r, r.volatility);
   const std::string name = functionName(r.function);
   const std::string_view effect =
       r.volatility == Volatility::Immutable
@@ -70,17 +78,17 @@ void checkVolatility(const Program& program, const Routine& r, Report& report) {
             "executions return it without taking the lock"
           : "PostgreSQL may call it while planning, leave it out where its column is not read, or run it before the sort; "
             "and its queries read with the caller's snapshot, which is older than the wait for the lock";
-  Finding& f = start(report, program, r, at,
+  Finding& f = start(report, locks, r, at,
                      fmt::format("{} takes an advisory lock but is declared {}: {}. Declare it VOLATILE.", name,
                                  word(r.volatility), effect));
   if (at.word) f.fixes.push_back({f.where.file, f.where.begin, f.where.end, "VOLATILE"});
 }
 
-void checkParallel(const Program& program, const Routine& r, Report& report) {
+void checkParallel(const FirstLocks& locks, const Routine& r, Report& report) {
   const Function& fn = *r.function;
   const SourceRange& range = fn.parallel_range.known() ? fn.parallel_range : fn.name_range;
   Finding& f = start(
-      report, program, r, {r.unit, range, true},
+      report, locks, r, {r.unit, range, true},
       fmt::format(
           "{} takes an advisory lock but is declared PARALLEL SAFE: a parallel worker may take the lock, and loses it when "
           "the worker ends, without an error. Declare it PARALLEL RESTRICTED, as the built-in lock functions are.",
@@ -91,10 +99,11 @@ void checkParallel(const Program& program, const Routine& r, Report& report) {
 }
 
 void check(const Program& program, Report& report) {
+  const FirstLocks locks = firstLocks(program);
   for (const Routine& r : program.catalogue.routines) {
     if (!r.locks || !r.function || program.units[static_cast<std::size_t>(r.unit)].runner.down) continue;
-    if (r.volatility != Volatility::Volatile) checkVolatility(program, r, report);
-    if (r.function->parallel == ParallelSafety::Safe) checkParallel(program, r, report);
+    if (r.volatility != Volatility::Volatile) checkVolatility(locks, r, report);
+    if (r.function->parallel == ParallelSafety::Safe) checkParallel(locks, r, report);
   }
 }
 

@@ -105,12 +105,14 @@ bool reportBypass(const LockSite& site, FunctionIndexes& indexes, Report& report
   if (!site.function) return false;
   const std::optional<Bypass> bypass = findBypass(site, indexes.of(*site.function), report.program().catalogue);
   if (!bypass) return false;
+  const Expr* decider = bypass->decider;  // NOT force: a reader knows it as force
+  while (decider->kind == ExprKind::Not && !decider->args.empty()) decider = &decider->args[0];
   Finding& f =
       report.at(site, site.call->range,
                 fmt::format("{} is not run when {} decides the condition first, and the work that follows is done all the "
                             "same, without the lock. PostgreSQL stops evaluating {} as soon as the result is known. Take "
                             "the lock in a statement of its own, and let {} choose only whether to wait for it.",
-                            callText(site), exprText(*bypass->decider), bypass->construct, exprText(*bypass->decider)));
+                            callText(site), exprText(*decider), bypass->construct, exprText(*decider)));
   f.related.push_back(report.place(site.unit, bypass->decider->range, "decides without the lock"));
   if (bypass->work.known()) f.related.push_back(report.place(site.unit, bypass->work, "done with or without the lock"));
   return true;

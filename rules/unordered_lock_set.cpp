@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 
 #include "all_rules.h"
+#include "program/keys.h"
 #include "program/walk.h"
 #include "row_order.h"
 #include "single_key.h"
@@ -155,7 +156,15 @@ RowOrder loopOrder(const Statement& loop, Context& in) {
   return in.orders.ofArray(loop.query[0].targets[0].expr);
 }
 
+// A wrapper may be called with the row's values and lock a key of its own all the same.
+bool keyComesFromCall(const LockSite& site) {
+  if (site.direct()) return true;
+  return std::any_of(site.key.parts.begin(), site.key.parts.end(),
+                     [](const Value& part) { return contains(part, [](const Value& v) { return v.from_argument; }); });
+}
+
 bool reportLoop(const LockSite& site, Context& in, Report& report) {
+  if (site.key.constant || !keyComesFromCall(site)) return false;
   const Statement* loop = loopOf(site, in.index);
   if (!loop || givesBackInLoop(site, in) || loopOrder(*loop, in) != RowOrder::Unordered) return false;
   const bool array = loop->context == PlContext::ForRange;

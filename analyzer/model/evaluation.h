@@ -86,8 +86,8 @@ struct Evaluation {
   long long series = -1;        // rows of a constant generate_series / VALUES / array source, if that is all there is
   bool sorted_by_key = false;   // order is Defined and its leading terms determine the key
   Blame rows_blame;             // why rows is not Exact
-  Blame runs_blame;             // why runs is Never or NeedNot
-  Blame limit_blame;            // the LIMIT meant by `limited`
+  Blame runs_blame;             // why runs is Never or NeedNot; GuardedBranch beside Once and PerRow: an ordinary condition decides
+  Blame limit_blame;            // the LIMIT meant by `limited`, or by the cause of rows_blame (OrderByCall, HiddenVolatility, …)
   std::vector<Blame> others;    // further clauses that discard rows, in written order
 
   bool operator==(const Evaluation&) const = default;

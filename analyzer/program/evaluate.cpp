@@ -1,8 +1,8 @@
 // # How PostgreSQL runs a lock call
 //
-// An advisory lock call is a VOLATILE function like any other, so how often it runs, for which rows and in which order is decided by the
-// planner, not by the place where it is written. evaluate() predicts that from the text of a statement and what is known of the names in
-// it: no statistics, no plan.
+// An advisory lock call is a VOLATILE function like any other, so how often it runs, for which rows and in which order is decided
+// by the planner, not by the place where it is written. evaluate() predicts that from the text of a statement and what is known
+// of the names in it: no statistics, no plan.
 //
 // A query level is a fixed pipeline of stages. The planner first rewrites levels (drops, folds, merges, pushes) by rules that
 // need no statistics; after that each call sits at exactly one stage of one level. A call takes too many locks if and only if
@@ -16,28 +16,32 @@
 //     R4   a simple sub-select in FROM becomes part of its level; a volatile call in its select list stops that, one in its WHERE not
 //     R5   outer joins become inner ones, and LEFT JOINs that change nothing vanish
 //     R6   conditions go down into the sub-select they are about, below its ORDER BY, volatile or not
-//   stages  the pipeline of one level, and what is above each stage           evaluate_stages.cpp
-//   conditions  the order of the conditions of one scan, by cost              evaluate_conditions.cpp
+//   stages  the pipeline of one level, and what is above each stage      evaluate_stages.cpp, its scan and joins evaluate_scan.cpp
+//   conditions  the order of the conditions of one scan, by cost         evaluate_conditions.cpp
+//
+// Beside them: what happens inside of one expression (evaluate_expressions.cpp), what a level is like (evaluate_levels.cpp), and how
+// all that becomes an Evaluation (evaluate_record.cpp).
 //
 // They work on a private copy of the statement with all names resolved (evaluate_tree.h). A call keeps its identity through all
 // copies (`Term::sites`), and its evaluations on several ways are combined by the maximum.
 //
 // What surprises people, and where it is decided:
 //
-// - `WHERE state = 'ready' AND pg_try_advisory_lock(id)` runs the lock first: the equality becomes part of an equivalence class and is
-//   attached again behind the other conditions of equal cost (runsBefore).
-// - `FROM (SELECT … ORDER BY ts) q WHERE pg_try_advisory_lock(id) LIMIT 1` locks everything: the ORDER BY stops the merge, but the
-//   condition is pushed below it (R6).
-// - `SELECT pg_advisory_lock(id) … ORDER BY ts LIMIT 5` locks five rows: a volatile target is computed after the sort. The manual refuses
-//   to promise it; that is Sureness::NotGuaranteed. But `SELECT (SELECT pg_advisory_lock(id)) …` locks all: when PostgreSQL asks
-//   "volatile?" there, the sub-select has become a plan that hides its calls (volatileDirect against volatileDeep).
+// - `WHERE state = 'ready' AND pg_try_advisory_lock(id)` runs the lock first: the equality becomes part of an equivalence class
+//   and is attached again behind the other conditions of equal cost (runsBefore).
+// - `FROM (SELECT … ORDER BY ts) q WHERE pg_try_advisory_lock(id) LIMIT 1` locks everything: the ORDER BY stops the merge, but
+//   the condition is pushed below it (R6).
+// - `SELECT pg_advisory_lock(id) … ORDER BY ts LIMIT 5` locks five rows: a volatile target is computed after the sort. The manual
+//   refuses to promise it; that is Sureness::NotGuaranteed. But `SELECT (SELECT pg_advisory_lock(id)) …` locks all: when
+//   PostgreSQL asks "volatile?" there, the sub-select has become a plan that hides its calls (volatileDirect against
+//   volatileDeep).
 // - `WITH l AS (SELECT pg_advisory_lock(1)) UPDATE …` takes no lock, and `EXISTS (SELECT pg_advisory_lock(1))` neither.
 // - A call of an IMMUTABLE routine with constant arguments runs when the statement is planned, under EXPLAIN too (plan_time).
 //
 // Three degrees of sureness survive to the rules: what rewrites and stages decide (Always), what only cost or position decides
-// (ByCostOrPosition: measured, promised nowhere), what the plan decides (ByPlan). Where a name that we do not know would decide, the
-// answer is Unknown and rules stay silent. In doubt the answer is the weaker one: PlanDependent rather than Exact, NeedNot rather than
-// Never.
+// (ByCostOrPosition: measured, promised nowhere), what the plan decides (ByPlan). Where a name that we do not know would decide,
+// the answer is Unknown and rules stay silent. In doubt the answer is the weaker one: PlanDependent rather than Exact, NeedNot
+// rather than Never.
 #include "program/evaluate.h"
 
 #include <algorithm>
@@ -108,8 +112,8 @@ class LockSearch {
   bool in(const Expr& e) {
     if (++depth_ > 200) return --depth_, false;
     bool found = e.is(ExprKind::Call) && isLockCall(e, catalogue_);
-    found = found || anyExpr(e.args) || any(e.query) || anyExpr(e.call_filter) || anyOrder(e.call_order) || anyExpr(e.window_partition) ||
-            anyOrder(e.window_order);
+    found = found || anyExpr(e.args) || any(e.query) || anyExpr(e.call_filter) || anyOrder(e.call_order) ||
+            anyExpr(e.window_partition) || anyOrder(e.window_order);
     --depth_;
     return found;
   }
@@ -152,7 +156,8 @@ class LockSearch {
       if (any(c.query)) return true;
     for (const FromItem& f : q.from)
       if (inFrom(f)) return true;
-    if (q.kind != QueryKind::Select && q.kind != QueryKind::SetOperation && q.kind != QueryKind::Values && inFrom(q.target)) return true;
+    if (q.kind != QueryKind::Select && q.kind != QueryKind::SetOperation && q.kind != QueryKind::Values && inFrom(q.target))
+      return true;
     for (const auto& row : q.rows)
       if (anyExpr(row)) return true;
     for (const MergeWhen& w : q.merge)
@@ -175,7 +180,8 @@ std::vector<CallEvaluation> results(const Tree& tree, const Statement& statement
     CallEvaluation e;
     e.call = s.call, e.statement = &statement, e.evaluation = s.evaluation;
     if (tree.gaveUp()) e.evaluation.sureness = Sureness::Unknown;
-    if (s.via >= 0) e.via = tree.vias[static_cast<std::size_t>(s.via)].name, e.via_range = tree.vias[static_cast<std::size_t>(s.via)].range;
+    if (s.via >= 0)
+      e.via = tree.vias[static_cast<std::size_t>(s.via)].name, e.via_range = tree.vias[static_cast<std::size_t>(s.via)].range;
     out.push_back(std::move(e));
   }
   const auto place = [](const CallEvaluation& e) {
@@ -199,7 +205,8 @@ void runQuery(const Query& query, const Flow& demand, Tree& tree) {
 
 std::vector<CallEvaluation> evaluateWith(const Statement& statement, const std::vector<Query>& query, const Flow& demand,
                                          const Function* function, const Catalogue& catalogue) {
-  if (LockSearch search(catalogue); !search.in(statement) && std::none_of(query.begin(), query.end(), [&](const Query& q) { return search.in(q); }))
+  if (LockSearch search(catalogue);
+      !search.in(statement) && std::none_of(query.begin(), query.end(), [&](const Query& q) { return search.in(q); }))
     return {};
   Tree tree;
   tree.catalogue = &catalogue;

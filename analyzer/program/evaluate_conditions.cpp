@@ -1,8 +1,8 @@
 // Conditions: what they cost, in which order PostgreSQL evaluates those of one scan, and what they say about a row.
 //
-// The planner sorts the conditions of a scan by (cost, everything else before equalities, written order). A cost is counted in operators:
-// a function of C code counts as one, as an operator does. Where a type is not known a hidden cast may add one, so costs are
-// intervals, and an order that depends on the type is "unknown".
+// The planner sorts the conditions of a scan by (cost, everything else before equalities, written order). A cost is counted in
+// operators: a function of C code counts as one, as an operator does. Where a type is not known a hidden cast may add one, so
+// costs are intervals, and an order that depends on the type is "unknown".
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -97,7 +97,8 @@ Cost costOf(const Term& t, const Tree& tree) {
       return args + Cost{n, n};
     }
     case ExprKind::InList: {
-      const bool columns = std::any_of(t.args.begin() + (t.args.empty() ? 0 : 1), t.args.end(), [](const Term& a) { return !leavesOf(a).empty(); });
+      const bool columns = std::any_of(t.args.begin() + (t.args.empty() ? 0 : 1), t.args.end(),
+                                       [](const Term& a) { return !leavesOf(a).empty(); });
       const int n = static_cast<int>(t.args.size()) - 1;
       const bool constant = std::all_of(t.args.begin() + (t.args.empty() ? 0 : 1), t.args.end(), isConstantTerm);
       return args + (columns ? Cost{static_cast<double>(n), static_cast<double>(n)} : listCost(n, constant));
@@ -184,8 +185,10 @@ bool keepsLockedRows(const Term& t) {
     case ExprKind::Or: return std::all_of(t.args.begin(), t.args.end(), keepsLockedRows);
     case ExprKind::Op:
       if (t.args.size() != 2) return false;
-      if (t.name == "=") return (t.args[1].isTrue() && keepsLockedRows(t.args[0])) || (t.args[0].isTrue() && keepsLockedRows(t.args[1]));
-      if (t.name == "<>") return (t.args[1].isFalse() && keepsLockedRows(t.args[0])) || (t.args[0].isFalse() && keepsLockedRows(t.args[1]));
+      if (t.name == "=")
+        return (t.args[1].isTrue() && keepsLockedRows(t.args[0])) || (t.args[0].isTrue() && keepsLockedRows(t.args[1]));
+      if (t.name == "<>")
+        return (t.args[1].isFalse() && keepsLockedRows(t.args[0])) || (t.args[0].isFalse() && keepsLockedRows(t.args[1]));
       return false;
     case ExprKind::NullTest: return t.negated && !t.args.empty() && (t.args[0].is(ExprKind::Call) || keepsLockedRows(t.args[0]));
     case ExprKind::BoolTest: {
@@ -215,7 +218,8 @@ bool keepsLockedRows(const Term& t) {
   }
 }
 
-bool bindsUniqueKey(int leaf, const std::vector<Term>& conditions, const Tree& tree, const std::set<int>& forbidden, bool* constant) {
+bool bindsUniqueKey(int leaf, const std::vector<Term>& conditions, const Tree& tree, const std::set<int>& forbidden,
+                    bool* constant) {
   const LeafInfo& info = tree.info(leaf);
   if (!info.relation) return false;
   const auto bound = [&](const std::string& column) {
@@ -264,10 +268,12 @@ bool nullWith(const Term& t, const std::set<int>& leaves) {
 bool rejectsNull(const Term& t, const std::set<int>& leaves) {
   switch (t.kind) {
     case ExprKind::And: return std::any_of(t.args.begin(), t.args.end(), [&](const Term& a) { return rejectsNull(a, leaves); });
-    case ExprKind::Or: return !t.args.empty() && std::all_of(t.args.begin(), t.args.end(), [&](const Term& a) { return rejectsNull(a, leaves); });
+    case ExprKind::Or:
+      return !t.args.empty() && std::all_of(t.args.begin(), t.args.end(), [&](const Term& a) { return rejectsNull(a, leaves); });
     case ExprKind::NullTest: return t.negated && !t.args.empty() && nullWith(t.args[0], leaves);
     case ExprKind::BoolTest:
-      return !t.args.empty() && ((!t.negated && t.text != "unknown") || (t.negated && t.text == "unknown")) && nullWith(t.args[0], leaves);
+      return !t.args.empty() && ((!t.negated && t.text != "unknown") || (t.negated && t.text == "unknown")) &&
+             nullWith(t.args[0], leaves);
     default: return nullWith(t, leaves);
   }
 }

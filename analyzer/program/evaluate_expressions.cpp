@@ -13,7 +13,8 @@ void runTerms(const std::vector<Term>& terms, const Stages& stages, Tree& tree) 
 
 bool namesAny(const Level& level, const std::set<int>& leaves) {
   bool found = false;
-  forEachTerm(level, [&](const Term& t) { found = found || (t.is(ExprKind::Column) && (t.leaf == kSomeLeaf || leaves.count(t.leaf))); });
+  forEachTerm(level,
+              [&](const Term& t) { found = found || (t.is(ExprKind::Column) && (t.leaf == kSomeLeaf || leaves.count(t.leaf))); });
   return found;
 }
 
@@ -48,7 +49,10 @@ void runSubSelect(const Term& t, const Stages& stages, Tree& tree) {
       d.runs = std::min(d.runs, Runs::NeedNot);
       if (d.runs_blame.cause == Cause::None) d.runs_blame = {Cause::EmptySide, t.range()};
       d.runs_sureness = Sureness::ByPlan;
-      d.discards.push_back({join ? Rows::PlanDependent : Rows::Superset, join ? Sureness::ByPlan : Sureness::Always, {Cause::SemiJoin, t.range()}, false});
+      d.discards.push_back({join ? Rows::PlanDependent : Rows::Superset,
+                            join ? Sureness::ByPlan : Sureness::Always,
+                            {Cause::SemiJoin, t.range()},
+                            false});
     }
     if (join) d.once = false;
   }
@@ -92,7 +96,8 @@ void runAlternatives(const Term& t, const Stages& stages, Tree& tree) {
   if (locks.size() < 2) return runTerms(t.args, stages, tree);
   Flow flow = *stages.here;
   const bool columns = std::any_of(locks.begin(), locks.end(), [](const Term* l) { return !leavesOf(*l).empty(); });
-  flow.discards.push_back({columns ? Rows::PlanDependent : Rows::Superset, Sureness::Always, {Cause::OwnCondition, t.range()}, false});
+  flow.discards.push_back(
+      {columns ? Rows::PlanDependent : Rows::Superset, Sureness::Always, {Cause::OwnCondition, t.range()}, false});
   Stages inner = stages;
   inner.here = &flow;
   runTerms(t.args, inner, tree);
@@ -100,7 +105,8 @@ void runAlternatives(const Term& t, const Stages& stages, Tree& tree) {
 
 // A STABLE call of constants that is compared with a column: the planner calls it to estimate how many rows match.
 bool isEstimated(const Term& operand) {
-  return operand.is(ExprKind::Call) && operand.callee.locks && operand.callee.volatility == Volatility::Stable && leavesOf(operand).empty();
+  return operand.is(ExprKind::Call) && operand.callee.locks && operand.callee.volatility == Volatility::Stable &&
+         leavesOf(operand).empty();
 }
 
 }  // namespace

@@ -39,7 +39,8 @@ bool levelGivesOneRow(const Level& l, const Tree& tree) {
   std::set<int> leaves = leavesOf(l.from);
   forEachLeafHere(l.from, [&](const Leaf& leaf) {
     if (leafGivesOneRow(leaf, tree)) return;
-    if (leaf.id >= 0 && leaf.kind == LeafKind::Table && bindsUniqueKey(leaf.id, l.where, tree, leaves) && leaves.size() == 1) return;
+    if (leaf.id >= 0 && leaf.kind == LeafKind::Table && bindsUniqueKey(leaf.id, l.where, tree, leaves) && leaves.size() == 1)
+      return;
     all = false;
   });
   return all;

@@ -126,7 +126,9 @@ Evaluation evaluationOf(const Term& call, const Flow& f) {
   std::sort(e.others.begin(), e.others.end(), earlier);
 
   e.limited = f.limited && f.limit_blame.cause == Cause::Limit;
-  if (e.limited) e.limit_blame = f.limit_blame;
+  const Cause cause = worst.blame.cause;
+  const bool by_limit = cause == Cause::OrderByCall || cause == Cause::HiddenVolatility || cause == Cause::StableWrapper;
+  if (e.limited || (by_limit && f.limit_blame.cause == Cause::Limit)) e.limit_blame = f.limit_blame;
   if (e.rows == Rows::Exact) {
     e.sureness = f.sureness;
     if (e.runs == Runs::NeedNot) e.sureness = std::max(e.sureness, f.runs_sureness);

@@ -1,5 +1,5 @@
-// The rewrites R0 to R6: what PostgreSQL always does to a query before it looks at costs. Each needs no statistics, so what they decide
-// is certain. Numbers in brackets are the manual's or the planner's reasons that a reader will look for.
+// The rewrites R0 to R6: what PostgreSQL always does to a query before it looks at costs. Each needs no statistics, so what they
+// decide is certain. Numbers in brackets are the manual's or the planner's reasons that a reader will look for.
 #include <algorithm>
 #include <cstdlib>
 
@@ -188,9 +188,9 @@ int usesOfParameter(const Query& body, const Function& f, std::size_t index) {
 }
 
 bool isPlainSelect(const Query& q) {
-  return q.kind == QueryKind::Select && q.ctes.empty() && q.from.empty() && q.where.empty() && q.group_by.empty() && q.having.empty() &&
-         q.distinct == DistinctKind::None && q.order_by.empty() && q.limit.empty() && q.offset.empty() && q.locking.empty() &&
-         q.targets.size() == 1;
+  return q.kind == QueryKind::Select && q.ctes.empty() && q.from.empty() && q.where.empty() && q.group_by.empty() &&
+         q.having.empty() && q.distinct == DistinctKind::None && q.order_by.empty() && q.limit.empty() && q.offset.empty() &&
+         q.locking.empty() && q.targets.size() == 1;
 }
 
 int inlinedVia(const Term& call, Tree& tree) {
@@ -213,7 +213,8 @@ void addSites(Term& term, const std::vector<int>& sites) {
 
 bool inlineScalar(Term& t, Tree& tree) {
   const Routine* r = t.callee.routine;
-  if (!r || r->language != "sql" || r->returns_set || !r->inline_body || !r->function || !isPlainSelect(*r->inline_body)) return false;
+  if (!r || r->language != "sql" || r->returns_set || !r->inline_body || !r->function || !isPlainSelect(*r->inline_body))
+    return false;
   const Function& f = *r->function;
   if (f.security_definer || !f.settings.empty() || f.returns == "record" || tree.depth > 40 || !tree.spend(20)) return false;
   std::size_t inputs = 0;
@@ -287,7 +288,8 @@ void fold(Term& t, Tree& tree) {
     case ExprKind::Op: return foldOperator(t, tree);
     case ExprKind::Call: return foldCall(t, tree);
     case ExprKind::NullTest:
-      if (t.args.size() == 1 && t.args[0].is(ExprKind::Const)) return become(t, boolean(t.args[0].isNull() != t.negated, t.source));
+      if (t.args.size() == 1 && t.args[0].is(ExprKind::Const))
+        return become(t, boolean(t.args[0].isNull() != t.negated, t.source));
       return;
     case ExprKind::BoolTest:
       if (t.args.size() == 1 && t.args[0].is(ExprKind::Const)) {
@@ -360,7 +362,8 @@ void decideCtes(Tree& tree) {
     if (c.level.empty() || c.recursive || !c.source) continue;
     const Level& l = c.level[0];
     const bool locking = l.source && !l.source->locking.empty();
-    const bool wanted = c.source->materialize == Materialize::Never || (c.source->materialize == Materialize::Default && c.references == 1);
+    const bool wanted =
+        c.source->materialize == Materialize::Never || (c.source->materialize == Materialize::Default && c.references == 1);
     c.inlined = wanted && c.references > 0 && !l.isDml() && !locking && !volatileDeep(l) && !tree.gaveUp();
   }
 }
@@ -427,7 +430,8 @@ void merge(FromNode& node, Level& level, Tree& tree) {
   };
   substitute(level, id, replace, tree);
   for (std::size_t i = 0; i < child.targets.size(); ++i)
-    if (!used[i]) recordNever(child.targets[i].term, Cause::PrunedTarget, child.targets[i].term.range(), tree, CallPosition::SelectList);
+    if (!used[i])
+      recordNever(child.targets[i].term, Cause::PrunedTarget, child.targets[i].term.range(), tree, CallPosition::SelectList);
   // What was merged may hold sub-selects of its own, at every depth.
   for (FromNode& side : node.sides) pullUp(side, level, tree);
 }
@@ -473,7 +477,8 @@ void pullUp(FromNode& node, Level& level, Tree& tree) {
     }
   }
   if (leaf.kind == LeafKind::Function) inlineRows(leaf, tree);
-  if (leaf.kind == LeafKind::SubQuery && leaf.query.size() == 1 && !tree.gaveUp() && isSimple(leaf.query[0])) merge(node, level, tree);
+  if (leaf.kind == LeafKind::SubQuery && leaf.query.size() == 1 && !tree.gaveUp() && isSimple(leaf.query[0]))
+    merge(node, level, tree);
 }
 
 // --- R5: outer joins ------------------------------------------------------------------------------------------------
@@ -531,8 +536,10 @@ bool reduce(FromNode& node, const std::vector<Term>& where) {
     else if (right) node.join = JoinType::Right;
     changed = left || right;
   }
-  if (node.join == JoinType::Right && node.sides.size() == 2) std::swap(node.sides[0], node.sides[1]), node.join = JoinType::Left, changed = true;
-  if (node.join == JoinType::Left && node.sides.size() == 2 && rejects(node.sides[1])) node.join = JoinType::Inner, changed = true;
+  if (node.join == JoinType::Right && node.sides.size() == 2)
+    std::swap(node.sides[0], node.sides[1]), node.join = JoinType::Left, changed = true;
+  if (node.join == JoinType::Left && node.sides.size() == 2 && rejects(node.sides[1]))
+    node.join = JoinType::Inner, changed = true;
   if (node.join == JoinType::Inner)
     for (FromNode& side : node.sides) changed = reduce(side, where) || changed;
   else if (node.join == JoinType::Left && !node.sides.empty())
@@ -588,7 +595,8 @@ bool usedOutside(const Level& level, const FromNode& join, const std::set<int>& 
   return total > inside;
 }
 
-// Removes LEFT JOINs that change nothing: nobody uses the right side, and it has at most one partner for each row (join_is_removable).
+// Removes LEFT JOINs that change nothing: nobody uses the right side, and it has at most one partner for each row
+// (join_is_removable).
 bool removeJoin(FromNode& node, const Level& level, Tree& tree) {
   if (node.is_leaf) return false;
   if (node.join == JoinType::Left && node.sides.size() == 2 && node.sides[1].is_leaf) {
@@ -726,8 +734,8 @@ void enter(Term c, int leaf, const std::vector<Column>& names, Level& l, Tree& t
 
 // UNION ALL in FROM is taken apart: each arm gets every condition, on top if it cannot go in.
 bool isUnionAll(const Level& l) {
-  return l.kind == QueryKind::SetOperation && l.set_operator == SetOperator::Union && l.set_all && l.order_by.empty() && l.limit.empty() &&
-         l.offset.empty() && !l.has_ctes;
+  return l.kind == QueryKind::SetOperation && l.set_operator == SetOperator::Union && l.set_all && l.order_by.empty() &&
+         l.limit.empty() && l.offset.empty() && !l.has_ctes;
 }
 
 void pushInto(Leaf& leaf, std::vector<Term>& conditions, const std::set<int>& level_leaves, Tree& tree) {

@@ -8,7 +8,8 @@
 
 namespace pglocklint::evaluation {
 
-LevelRun::LevelRun(Level& level, const Flow& demand, Tree& tree) : level_(level), demand_(demand), tree_(tree), leaves_(leavesOf(level.from)) {
+LevelRun::LevelRun(Level& level, const Flow& demand, Tree& tree)
+    : level_(level), demand_(demand), tree_(tree), leaves_(leavesOf(level.from)) {
   for (const Term& c : level_.where)
     where_conditions_.push_back({rankOf(c, tree_), own(c), isGate(c), volatileDirect(c), isSemiJoin(c), namesUnknownLeaf(c)});
 }
@@ -75,8 +76,9 @@ void LevelRun::against(Flow& f, std::size_t q, std::size_t p, const std::set<int
   if (other.gate && !row_less) return;
   if (join && (other.leaves != mine || mine.size() > 1 || other.is_volatile)) {
     const bool inner = std::all_of(level_.from.begin(), level_.from.end(), [](const FromNode& n) { return n.is_leaf; });
-    if (mine == leaves_ && other.leaves.size() == 1 && !other.is_volatile && inner && !other.semi_join) return;  // runs below the join
-    if (other.leaves.size() > 1 && mine != leaves_ && inner) return;                                             // the join: said once
+    if (mine == leaves_ && other.leaves.size() == 1 && !other.is_volatile && inner && !other.semi_join)
+      return;                                                         // runs below the join
+    if (other.leaves.size() > 1 && mine != leaves_ && inner) return;  // the join: said once
     const Cause cause = other.semi_join ? Cause::SemiJoin : other.leaves.size() > 1 ? Cause::Join : Cause::OtherCondition;
     return discard(f, Rows::PlanDependent, Sureness::ByPlan, cause, range);
   }
@@ -85,7 +87,8 @@ void LevelRun::against(Flow& f, std::size_t q, std::size_t p, const std::set<int
   const Before before = lock.unsure || other.unsure ? Before::Unknown : runsBefore(other.rank, p, lock.rank, q);
   if (before != Before::No)
     return discard(f, Rows::PlanDependent, Sureness::ByCostOrPosition, Cause::OtherCondition, range, !row_less);
-  if (!row_less && indexable(level_.where[p], tree_)) return discard(f, Rows::PlanDependent, Sureness::ByPlan, Cause::OtherCondition, range);
+  if (!row_less && indexable(level_.where[p], tree_))
+    return discard(f, Rows::PlanDependent, Sureness::ByPlan, Cause::OtherCondition, range);
   discard(f, Rows::Superset, Sureness::Always, Cause::OtherCondition, range, !row_less);
 }
 
@@ -97,7 +100,8 @@ void LevelRun::gate(std::size_t index) {
     if (p != index && where_conditions_[p].gate) f.guard = {Cause::GuardedBranch, level_.where[p].range()};
   // Over a UNION ALL the gate is copied into each arm; an InitPlan stays one.
   const Leaf* leaf = onlyLeaf(level_);
-  if (leaf && leaf->kind == LeafKind::SubQuery && !leaf->query.empty() && leaf->query[0].arms.size() > 1) f.many = true, f.repeated = true;
+  if (leaf && leaf->kind == LeafKind::SubQuery && !leaf->query.empty() && leaf->query[0].arms.size() > 1)
+    f.many = true, f.repeated = true;
   runTerm(level_.where[index], {&f, nullptr, nullptr, true}, tree_);
 }
 
@@ -143,8 +147,12 @@ void LevelRun::outerConditions(const FromNode& node) {
       Level others = level_;
       others.from.clear();
       bool used = false;
-      forEachTerm(others, [&](const Term& t) { used = used || (t.is(ExprKind::Column) && (t.leaf == kSomeLeaf || right.count(t.leaf))); });
-      if (!used) f.runs = Runs::NeedNot, f.runs_blame = {Cause::RemovedJoin, node.source ? node.source->range : c.range()}, f.runs_sureness = Sureness::ByPlan;
+      forEachTerm(others, [&](const Term& t) {
+        used = used || (t.is(ExprKind::Column) && (t.leaf == kSomeLeaf || right.count(t.leaf)));
+      });
+      if (!used)
+        f.runs = Runs::NeedNot, f.runs_blame = {Cause::RemovedJoin, node.source ? node.source->range : c.range()},
+        f.runs_sureness = Sureness::ByPlan;
     }
     runTerm(c, {&f, nullptr, nullptr, true}, tree_);
   }
@@ -269,9 +277,10 @@ void LevelRun::lateralLeaf(const Leaf& leaf, const std::set<int>& outer, const s
     forEachTerm(leaf.query[0], [&](const Term& t) {
       if (t.is(ExprKind::Column) && t.leaf == *outer.begin()) names.insert(t.name);
     });
-    unique = info.relation && std::any_of(info.relation->unique_keys.begin(), info.relation->unique_keys.end(), [&](const auto& key) {
-      return std::all_of(key.begin(), key.end(), [&](const std::string& c) { return names.count(c) > 0; });
-    });
+    unique =
+        info.relation && std::any_of(info.relation->unique_keys.begin(), info.relation->unique_keys.end(), [&](const auto& key) {
+          return std::all_of(key.begin(), key.end(), [&](const std::string& c) { return names.count(c) > 0; });
+        });
   }
   if (!unique) f.sureness = Sureness::ByPlan;
 }
@@ -289,8 +298,8 @@ void LevelRun::joinedLeaf(const Leaf& leaf, Flow& f) const {
 
 namespace {
 
-// Is the lock taken by the query whose rows the function returns? Then rows that nobody asks for are locked. A lock taken beside it
-// (PERFORM before RETURN QUERY, a loop that returns one row at its end) has nothing to do with the rows.
+// Is the lock taken by the query whose rows the function returns? Then rows that nobody asks for are locked. A lock taken beside
+// it (PERFORM before RETURN QUERY, a loop that returns one row at its end) has nothing to do with the rows.
 bool locksItsRows(const Routine& r) {
   if (!r.function) return false;
   const Statement* last = nullptr;
@@ -370,7 +379,8 @@ void LevelRun::leaf(Leaf& leaf, bool nullable, const std::vector<Term>* on) {
 }
 
 void LevelRun::leaves() {
-  const std::function<void(FromNode&, bool, const std::vector<Term>*)> walk = [&](FromNode& n, bool nullable, const std::vector<Term>* on) {
+  const std::function<void(FromNode&, bool, const std::vector<Term>*)> walk = [&](FromNode& n, bool nullable,
+                                                                                  const std::vector<Term>* on) {
     if (n.is_leaf) return leaf(n.leaf, nullable, on);
     for (std::size_t i = 0; i < n.sides.size(); ++i)
       walk(n.sides[i], nullable || n.join == JoinType::Full || (n.join == JoinType::Left && i == 1), &n.on);

@@ -3,9 +3,9 @@
 //   gate → scan, WHERE, join → [aggregate input → group → HAVING] → [window input → window] → early list → [DISTINCT]
 //        → [ORDER BY] → late list → [row locks] → OFFSET → LIMIT → consumer
 //
-// A Flow says what is known where rows pass one stage: whether and how often it runs, what above it discards rows, whether it may be
-// stopped early. It is made from the demand of the consumer downwards; a stage that must see all its input before it gives its first row
-// (it "blocks") turns "may be stopped early" into "rows are discarded".
+// A Flow says what is known where rows pass one stage: whether and how often it runs, what above it discards rows, whether it may
+// be stopped early. It is made from the demand of the consumer downwards; a stage that must see all its input before it gives its
+// first row (it "blocks") turns "may be stopped early" into "rows are discarded".
 #include <algorithm>
 
 #include "program/evaluate_level.h"
@@ -97,14 +97,16 @@ void LevelRun::makeFlows() {
 
   const bool index = indexGives(sorted.terms, level_, tree_) && !level_.grouped;
   const Flow sort_input = ordered(sorts ? block(all, index ? Sureness::ByPlan : Sureness::Always) : all, natural);
-  order_key_ = sorts ? ordered(block(all, Sureness::Always, {Cause::OrderByCall, level_.source ? level_.source->order_range : SourceRange{}}),
+  order_key_ = sorts ? ordered(block(all, Sureness::Always,
+                                     {Cause::OrderByCall, level_.source ? level_.source->order_range : SourceRange{}}),
                                natural)
                      : ordered(all, natural);
   early_ = sort_input;
   if (level_.distinct != DistinctKind::None) {
     early_ = ordered(block(all), natural);
     if (many_out && level_.source)
-      discard(early_, Rows::Superset, Sureness::Always, Cause::Distinct, orElse(level_.source->distinct_range, level_.source->range));
+      discard(early_, Rows::Superset, Sureness::Always, Cause::Distinct,
+              orElse(level_.source->distinct_range, level_.source->range));
   }
   makeGroupFlows(sort_input, plain_aggregate);
   window_ = block(sort_input, Sureness::ByPlan);
@@ -118,7 +120,8 @@ void LevelRun::makeGroupFlows(const Flow& sort_input, bool plain_aggregate) {
   aggregate_ = sort_input, group_ = sort_input, having_ = sort_input;
   if (plain_aggregate || level_.grouped) {
     aggregate_ = block(sort_input);
-    // The one row of an aggregate that runs once stands for all; with a host that asks again and again, what discards the host counts.
+    // The one row of an aggregate that runs once stands for all; with a host that asks again and again, what discards the host
+    // counts.
     if (plain_aggregate && demand_.once) aggregate_.discards.clear();
     if (plain_aggregate) aggregate_.runs = demand_.runs, aggregate_.runs_blame = demand_.runs_blame;
     aggregate_.many = many_from_;
@@ -126,7 +129,8 @@ void LevelRun::makeGroupFlows(const Flow& sort_input, bool plain_aggregate) {
       if (!h.isTrue() && !h.isFalse()) discard(aggregate_, Rows::Superset, Sureness::Always, Cause::Having, h.range());
     if (const Leaf* leaf = onlyLeaf(level_)) aggregate_ = ordered(aggregate_, orderOfLeaf(*leaf, tree_));
     group_ = aggregate_;
-    if (many_from_) discard(group_, Rows::Superset, Sureness::Always, Cause::GroupingKey, level_.source ? level_.source->range : SourceRange{});
+    if (many_from_)
+      discard(group_, Rows::Superset, Sureness::Always, Cause::GroupingKey, level_.source ? level_.source->range : SourceRange{});
   }
   aggregate_.position = CallPosition::AggregateArgument;
   group_.position = CallPosition::GroupBy;
@@ -305,7 +309,8 @@ void LevelRun::setOperation() {
   const bool all = level_.set_operator == SetOperator::Union && level_.set_all;
   Flow base = tail(demand_, true);
   base.row_leaves.clear();
-  if (base.runs == Runs::Never && demand_.runs != Runs::Never) return recordNever(level_, base.runs_blame.cause, base.runs_blame.range, tree_);
+  if (base.runs == Runs::Never && demand_.runs != Runs::Never)
+    return recordNever(level_, base.runs_blame.cause, base.runs_blame.range, tree_);
   if (!level_.order_by.empty()) base = block(base);
   for (std::size_t i = 0; i < level_.arms.size(); ++i) {
     Flow f = base;
@@ -332,7 +337,8 @@ void LevelRun::setOperation() {
 // INSERT, UPDATE, DELETE, MERGE run to their end, whatever their reader asks for.
 void LevelRun::modify() {
   Flow demand;
-  demand.runs = demand_.runs, demand.runs_blame = demand_.runs_blame, demand.once = demand_.once, demand.planned_only = demand_.planned_only;
+  demand.runs = demand_.runs, demand.runs_blame = demand_.runs_blame, demand.once = demand_.once,
+  demand.planned_only = demand_.planned_only;
   demand.guard = demand_.guard;
   LevelRun run(level_, demand, tree_);
   if (level_.kind == QueryKind::Insert) {
@@ -402,7 +408,8 @@ void runCtes(Tree& tree) {
   for (std::size_t i = 0; i < tree.ctes.size(); ++i)
     for (const Level& l : tree.ctes[i].level)
       forEachLeaf(l, [&](const Leaf& leaf) {
-        if (leaf.kind == LeafKind::Cte && leaf.cte >= 0 && leaf.cte != static_cast<int>(i)) readers[static_cast<std::size_t>(leaf.cte)].insert(static_cast<int>(i));
+        if (leaf.kind == LeafKind::Cte && leaf.cte >= 0 && leaf.cte != static_cast<int>(i))
+          readers[static_cast<std::size_t>(leaf.cte)].insert(static_cast<int>(i));
       });
   std::set<int> left;
   for (std::size_t i = 0; i < tree.ctes.size(); ++i)

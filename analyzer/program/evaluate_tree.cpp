@@ -1,5 +1,5 @@
-// Building the working copy of a statement: names are resolved, views expanded, select-list entries tied to the ORDER BY, GROUP BY and
-// DISTINCT entries that mean them. And the questions that all rewrites ask of a term or a level.
+// Building the working copy of a statement: names are resolved, views expanded, select-list entries tied to the ORDER BY, GROUP
+// BY and DISTINCT entries that mean them. And the questions that all rewrites ask of a term or a level.
 #include "program/evaluate_tree.h"
 
 #include <algorithm>
@@ -159,7 +159,8 @@ void Builder::ctes(const Query& q, Scope& scope, Level& level) {
       CteDef& def = tree_.ctes[static_cast<std::size_t>(id)];
       if (!c.recursive) {
         def.columns = columnsOf(body, def.columns_known);
-        for (std::size_t i = 0; i < c.column_aliases.size() && i < def.columns.size(); ++i) def.columns[i].name = c.column_aliases[i];
+        for (std::size_t i = 0; i < c.column_aliases.size() && i < def.columns.size(); ++i)
+          def.columns[i].name = c.column_aliases[i];
       }
       forEachLeaf(body, [&](const Leaf& leaf) {
         if (leaf.kind == LeafKind::Cte && leaf.cte == id) def.recursive = true;
@@ -188,7 +189,8 @@ FromNode Builder::from(const FromItem& item, Scope& scope) {
     case FromKind::Relation: leaf = relation(item, scope); break;
     case FromKind::SubQuery:
     case FromKind::Values: {
-      // Without LATERAL the sub-select does not see its neighbours, but what it names can then only be outer: the same scope will do.
+      // Without LATERAL the sub-select does not see its neighbours, but what it names can then only be outer: the same scope will
+      // do.
       leaf.kind = LeafKind::SubQuery;
       Scope outer{scope.parent, {}, scope.ctes};
       if (!item.query.empty()) leaf.query.push_back(level(item.query[0], item.lateral ? &scope : &outer));
@@ -205,7 +207,8 @@ FromNode Builder::from(const FromItem& item, Scope& scope) {
         const Term& f = leaf.functions[0];
         const Builtin* b = f.callee.routine ? nullptr : findBuiltin(f.name);
         std::string type = b ? std::string(b->result) : f.callee.routine ? f.callee.routine->function->returns : "";
-        if (f.name == "generate_series" && !f.args.empty()) type = f.args[0].literal == LiteralKind::Integer ? "integer" : f.args[0].type;
+        if (f.name == "generate_series" && !f.args.empty())
+          type = f.args[0].literal == LiteralKind::Integer ? "integer" : f.args[0].type;
         info.columns.push_back({name, type, false});
         info.columns_known = b != nullptr;  // a routine may return a row of several columns
       }
@@ -252,8 +255,8 @@ FromNode Builder::join(const FromItem& item, Scope& scope) {
             if (c.name == d.name) shared.push_back(c.name);
   if (sides.size() == 2)
     for (const std::string& name : shared)
-      node.on.push_back(equality(columnTerm(sideOf(sides[0], name), name, nullptr), columnTerm(sideOf(sides[1], name), name, nullptr),
-                                 item));
+      node.on.push_back(
+          equality(columnTerm(sideOf(sides[0], name), name, nullptr), columnTerm(sideOf(sides[1], name), name, nullptr), item));
   // ON sees the leaves of this join alone; for names a wider scope does no harm.
   for (Term& t : conjuncts(item.on, scope)) node.on.push_back(std::move(t));
   return node;
@@ -309,7 +312,8 @@ Leaf Builder::view(const FromItem& item, const Relation& relation) {
   tree_.depth -= 12;
   LeafInfo info;
   info.columns = columnsOf(leaf.query[0], info.columns_known);
-  for (std::size_t i = 0; i < relation.view_columns.size() && i < info.columns.size(); ++i) info.columns[i].name = relation.view_columns[i];
+  for (std::size_t i = 0; i < relation.view_columns.size() && i < info.columns.size(); ++i)
+    info.columns[i].name = relation.view_columns[i];
   rename(info, item);
   leaf.id = addLeaf(std::move(info));
   return leaf;
@@ -347,7 +351,8 @@ void Builder::modify(const Query& q, Scope& scope, Level& level) {
   Scope target_scope{scope.parent, {}, {}};  // the table written to is never a CTE
   FromNode target = from(q.target, target_scope);
   level.target_leaf = target.leaf.id;
-  if (target.leaf.kind == LeafKind::SubQuery) target.leaf.kind = LeafKind::Unknown;  // an updatable view: what is below is not ours
+  if (target.leaf.kind == LeafKind::SubQuery)
+    target.leaf.kind = LeafKind::Unknown;  // an updatable view: what is below is not ours
   if (q.kind == QueryKind::Insert) {
     for (const Query& s : q.source) level.arms.push_back(this->level(s, &scope));
     scope.leaves.push_back(level.target_leaf);
@@ -563,10 +568,12 @@ Callee Builder::callee(const Expr& e) {
   if (const LockFunction* lock = catalog ? findLockFunction(e.name) : nullptr) {
     c.known = true, c.strict = true, c.locks = true, c.boolean = lock->returns_boolean;
     // ALTER FUNCTION pg_catalog.… COST, where the program does that.
-    if (const auto cost = tree_.catalogue->builtin_costs.find(e.name); cost != tree_.catalogue->builtin_costs.end()) c.cost = cost->second;
+    if (const auto cost = tree_.catalogue->builtin_costs.find(e.name); cost != tree_.catalogue->builtin_costs.end())
+      c.cost = cost->second;
     return c;
   }
-  if (const Builtin* b = catalog ? findBuiltin(e.name) : nullptr; b && (e.qualifier == "pg_catalog" || !tree_.catalogue->routine("", e.name, e.args.size()))) {
+  if (const Builtin* b = catalog ? findBuiltin(e.name) : nullptr;
+      b && (e.qualifier == "pg_catalog" || !tree_.catalogue->routine("", e.name, e.args.size()))) {
     c.known = true, c.volatility = b->volatility, c.strict = b->strict, c.boolean = b->result == "boolean";
     c.returns_set = b->kind == BuiltinKind::SetReturning;
     c.aggregate = b->kind == BuiltinKind::Aggregate && !e.call_window;
@@ -625,7 +632,8 @@ Level buildBody(const Query& body, const Function& function, const std::vector<T
 
 namespace {
 
-// Everything an expression of a level consists of, in one place: f(term) for each root term, g(level) for each level directly below.
+// Everything an expression of a level consists of, in one place: f(term) for each root term, g(level) for each level directly
+// below.
 template <class L, class F, class G, class H>
 void eachPart(L& level, F&& f, G&& g, H&& node) {
   for (auto& n : level.from) node(n);
@@ -750,7 +758,9 @@ bool namesUnknownLeaf(const Term& term) {
 }
 
 namespace {
-bool isVolatileCall(const Term& t) { return t.is(ExprKind::Call) && t.callee.volatility == Volatility::Volatile && !t.callee.aggregate; }
+bool isVolatileCall(const Term& t) {
+  return t.is(ExprKind::Call) && t.callee.volatility == Volatility::Volatile && !t.callee.aggregate;
+}
 }  // namespace
 
 bool volatileDeep(const Term& term) { return anyTerm(term, true, isVolatileCall); }
@@ -812,10 +822,11 @@ bool sameTerm(const Term& a, const Term& b) {
   const auto same = [](const std::vector<Term>& x, const std::vector<Term>& y) {
     return x.size() == y.size() && std::equal(x.begin(), x.end(), y.begin(), sameTerm);
   };
-  if (a.kind != b.kind || a.name != b.name || a.leaf != b.leaf || a.text != b.text || a.literal != b.literal || a.type != b.type ||
-      a.negated != b.negated || !a.query.empty() || !b.query.empty())
+  if (a.kind != b.kind || a.name != b.name || a.leaf != b.leaf || a.text != b.text || a.literal != b.literal ||
+      a.type != b.type || a.negated != b.negated || !a.query.empty() || !b.query.empty())
     return false;
-  if (a.is(ExprKind::Param) && (!a.source || !b.source || a.source->text != b.source->text || a.source->name != b.source->name)) return false;
+  if (a.is(ExprKind::Param) && (!a.source || !b.source || a.source->text != b.source->text || a.source->name != b.source->name))
+    return false;
   return same(a.args, b.args) && same(a.filter, b.filter) && same(a.order, b.order) && same(a.window, b.window);
 }
 
@@ -855,7 +866,8 @@ std::vector<Column> columnsOf(const Level& level, bool& known) {
   }
   for (const Output& o : level.isDml() ? level.returning : level.targets) {
     if (o.name == "*") known = false;
-    out.push_back({o.name, o.term.is(ExprKind::Const) && o.term.literal == LiteralKind::Integer ? "integer" : o.term.type, false});
+    out.push_back(
+        {o.name, o.term.is(ExprKind::Const) && o.term.literal == LiteralKind::Integer ? "integer" : o.term.type, false});
   }
   return out;
 }

@@ -1,5 +1,5 @@
-// The working copy of a statement that evaluate() rewrites: levels, leaves and terms with names resolved. Internal to evaluate*.cpp;
-// the essay is at the head of evaluate.cpp.
+// The working copy of a statement that evaluate() rewrites: levels, leaves and terms with names resolved. Internal to
+// evaluate*.cpp; the essay is at the head of evaluate.cpp.
 #pragma once
 #include <deque>
 #include <functional>
@@ -18,8 +18,8 @@ namespace pglocklint::evaluation {
 struct Level;
 struct Flow;
 
-// Every leaf of every FROM tree has a number of its own, unique in the statement, copies included. So a column means the same wherever
-// a rewrite carries it, and "correlated" is "names a leaf that is not below".
+// Every leaf of every FROM tree has a number of its own, unique in the statement, copies included. So a column means the same
+// wherever a rewrite carries it, and "correlated" is "names a leaf that is not below".
 inline constexpr int kNoLeaf = -1;         // no column of a relation: a parameter, a variable
 inline constexpr int kSomeLeaf = -2;       // a column, but of which leaf cannot be told
 
@@ -71,7 +71,8 @@ struct Leaf {
   std::vector<Term> functions;             // Function
 };
 
-// A node of the FROM tree: a leaf, or a join of sides. A merged sub-select becomes an inner join of its items, its WHERE the condition.
+// A node of the FROM tree: a leaf, or a join of sides. A merged sub-select becomes an inner join of its items, its WHERE the
+// condition.
 struct FromNode {
   bool is_leaf = true;
   Leaf leaf;
@@ -201,8 +202,8 @@ std::set<int> leavesOf(const Term& term);                // all leaves it names,
 std::set<int> leavesOf(const FromNode& node);            // the leaves of this tree, not what is inside them
 std::set<int> leavesOf(const std::vector<FromNode>& from);
 bool namesUnknownLeaf(const Term& term);
-// PostgreSQL asks "volatile?" at different moments: before planning a sub-select in an expression is looked into, later it is a SubPlan
-// that hides what it calls.
+// PostgreSQL asks "volatile?" at different moments: before planning a sub-select in an expression is looked into, later it is a
+// SubPlan that hides what it calls.
 bool volatileDeep(const Term& term);
 bool volatileDeep(const Level& level);
 bool volatileDirect(const Term& term);
@@ -242,7 +243,8 @@ void rewriteLevel(Level& level, Tree& tree);
 // R2; true if the select list is dropped.
 bool existsDropsTargets(const Level& level);
 
-void recordNever(const Term& term, Cause cause, const SourceRange& range, Tree& tree, CallPosition position = CallPosition::Other);
+void recordNever(const Term& term, Cause cause, const SourceRange& range, Tree& tree,
+                 CallPosition position = CallPosition::Other);
 void recordNever(const Level& level, Cause cause, const SourceRange& range, Tree& tree);
 
 // --- conditions (evaluate_conditions.cpp) --------------------------------------------------------------------------

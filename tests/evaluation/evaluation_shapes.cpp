@@ -1,5 +1,5 @@
-// Shapes beyond the measured table: the clause that is blamed (it decides the line a user sees), how sure the answer is, and what random
-// statements against live servers taught.
+// Shapes beyond the measured table: the clause that is blamed (it decides the line a user sees), how sure the answer is, and what
+// random statements against live servers taught.
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -77,13 +77,20 @@ TEST_CASE("the clause that discards rows is the one that is named") {
   CHECK(rows("SELECT j.id FROM jobs j JOIN small s ON s.id = j.kind WHERE pg_try_advisory_lock(j.id)") == "join: s.id = j.kind");
   CHECK(rows("SELECT kind FROM jobs GROUP BY kind HAVING pg_try_advisory_lock(kind) AND count(*) + 1 > 5") ==
         "having: count(*) + 1 > 5");
-  CHECK(rows("SELECT id, generate_series(1, 2), pg_try_advisory_lock(id) FROM jobs") == "beside-set-returning: generate_series(1, 2)");
+  CHECK(rows("SELECT id, generate_series(1, 2), pg_try_advisory_lock(id) FROM jobs") ==
+        "beside-set-returning: generate_series(1, 2)");
   CHECK(rows("SELECT id, (SELECT pg_advisory_lock(j.id)) FROM jobs j ORDER BY ts LIMIT 5") ==
         "hidden-volatility: (SELECT pg_advisory_lock(j.id))");
   CHECK(rows("SELECT ok FROM (SELECT id, kind, pg_try_advisory_lock(id) AS ok FROM jobs LIMIT 10) q WHERE kind = 4") ==
         "outer-condition: kind = 4");
   CHECK(rows("SELECT pg_try_advisory_lock(id) FROM jobs EXCEPT SELECT true").substr(0, 14) == "set-operation:");
   CHECK(rows("SELECT DISTINCT kind, pg_try_advisory_lock(kind) FROM jobs") == "distinct: DISTINCT");
+}
+
+TEST_CASE("where the call itself is to blame, the LIMIT is named too") {
+  const Seen s = see("SELECT id, (SELECT pg_advisory_lock(j.id)) FROM jobs j ORDER BY ts LIMIT 5");
+  CHECK(s.at(s[0].limit_blame.range) == "LIMIT 5");
+  CHECK_FALSE(s[0].limited);
 }
 
 TEST_CASE("the reason why a call does not run is the one that is named") {
@@ -96,8 +103,10 @@ TEST_CASE("the reason why a call does not run is the one that is named") {
   CHECK(runs("SELECT pg_try_advisory_lock(1) AND false") == "never constant-false: false");
   CHECK(runs("SELECT pg_advisory_lock(id) FROM jobs LIMIT 0") == "never limit-zero: LIMIT 0");
   CHECK(runs("SELECT pg_advisory_lock(NULL::bigint)") == "never null-key: NULL::bigint");
-  CHECK(runs("SELECT pg_try_advisory_lock(1) OR pg_try_advisory_lock(2)", 1) == "need-not short-circuit: pg_try_advisory_lock(1)");
-  CHECK(runs("SELECT coalesce(pg_try_advisory_lock(1), pg_try_advisory_lock(2))", 1) == "need-not coalesce: pg_try_advisory_lock(1)");
+  CHECK(runs("SELECT pg_try_advisory_lock(1) OR pg_try_advisory_lock(2)", 1) ==
+        "need-not short-circuit: pg_try_advisory_lock(1)");
+  CHECK(runs("SELECT coalesce(pg_try_advisory_lock(1), pg_try_advisory_lock(2))", 1) ==
+        "need-not coalesce: pg_try_advisory_lock(1)");
   CHECK(runs("SELECT 1 FROM (SELECT stable_lock(1)) q") == "never pruned-target: stable_lock(1)");
   CHECK(runs("SELECT j.id FROM jobs j LEFT JOIN small s ON s.id = j.id AND pg_try_advisory_lock(s.id)") ==
         "never removed-join: jobs j LEFT JOIN small s ON s.id = j.id AND pg_try_advisory_lock(s.id)");
@@ -133,8 +142,9 @@ TEST_CASE("who decides the order of two conditions decides how sure the answer i
 }
 
 TEST_CASE("conditions without rows, and sub-selects that run once, are exact") {
-  for (const char* text : {"SELECT 1 WHERE pg_try_advisory_lock(1)", "SELECT id FROM jobs WHERE (SELECT pg_try_advisory_lock(1)) AND state = 'x'",
-                           "UPDATE jobs SET kind = 1 WHERE state = 'x' AND (SELECT pg_try_advisory_xact_lock(7))"}) {
+  for (const char* text :
+       {"SELECT 1 WHERE pg_try_advisory_lock(1)", "SELECT id FROM jobs WHERE (SELECT pg_try_advisory_lock(1)) AND state = 'x'",
+        "UPDATE jobs SET kind = 1 WHERE state = 'x' AND (SELECT pg_try_advisory_xact_lock(7))"}) {
     CAPTURE(text);
     const Seen s = see(text);
     CHECK(s[0].runs == Runs::Once);
@@ -213,13 +223,17 @@ TEST_CASE("an inlined call is reported where it is written and where it leads") 
 
 TEST_CASE("what random statements against live servers taught") {
   // A condition without columns keeps a LEFT JOIN that would else be removed (15), so "never" would be wrong.
-  CHECK(see("SELECT j.id FROM jobs j LEFT JOIN (SELECT DISTINCT ON (id) id, pg_try_advisory_lock(id) AS ok FROM small ORDER BY id) s "
-            "ON s.id = j.id WHERE (SELECT count(*) FROM small) > 1")[0].runs == Runs::NeedNot);
+  CHECK(see("SELECT j.id FROM jobs j LEFT JOIN (SELECT DISTINCT ON (id) id, pg_try_advisory_lock(id) AS ok FROM small ORDER BY "
+            "id) s "
+            "ON s.id = j.id WHERE (SELECT count(*) FROM small) > 1")[0]
+            .runs == Runs::NeedNot);
   // EXISTS and IN become joins: rows of the sub-select may be computed that have no partner.
-  CHECK(see("SELECT q.id FROM (SELECT id, pg_try_advisory_lock(id) AS ok FROM jobs) q WHERE EXISTS (SELECT 1 FROM small s WHERE s.id = q.id)")[0]
+  CHECK(see("SELECT q.id FROM (SELECT id, pg_try_advisory_lock(id) AS ok FROM jobs) q WHERE EXISTS (SELECT 1 FROM small s WHERE "
+            "s.id = q.id)")[0]
             .rows == Rows::PlanDependent);
-  CHECK(see("SELECT j.id FROM jobs j, LATERAL (SELECT pg_try_advisory_lock(j.id) AS ok) l WHERE j.id IN (SELECT id FROM small)")[0].rows ==
-        Rows::PlanDependent);
+  CHECK(
+      see("SELECT j.id FROM jobs j, LATERAL (SELECT pg_try_advisory_lock(j.id) AS ok) l WHERE j.id IN (SELECT id FROM small)")[0]
+          .rows == Rows::PlanDependent);
   // Memoize may skip an outer value that it has seen.
   CHECK(see("SELECT j.id FROM jobs j, LATERAL (SELECT pg_try_advisory_lock(j.kind) AS ok) l")[0].sureness == Sureness::ByPlan);
   CHECK(see("SELECT j.id FROM jobs j, LATERAL (SELECT pg_try_advisory_lock(j.id) AS ok) l")[0].sureness == Sureness::Always);
@@ -229,14 +243,18 @@ TEST_CASE("what random statements against live servers taught") {
   CHECK(both[0].rows == Rows::Superset);
   CHECK(both[1].rows == Rows::Superset);
   // A condition without columns is pushed below the ORDER BY of the only sub-select.
-  CHECK(see("SELECT id FROM (SELECT id FROM jobs ORDER BY ts) q WHERE pg_try_advisory_lock(7) LIMIT 1")[0].rows == Rows::Superset);
+  CHECK(see("SELECT id FROM (SELECT id FROM jobs ORDER BY ts) q WHERE pg_try_advisory_lock(7) LIMIT 1")[0].rows ==
+        Rows::Superset);
   // UNION ALL: an arm that cannot take the condition does not shield the one that can.
-  CHECK(see("SELECT id FROM (SELECT id FROM jobs WHERE state = 'x' UNION ALL (SELECT id FROM jobs LIMIT 3)) q WHERE pg_try_advisory_lock(id)")[0]
+  CHECK(see("SELECT id FROM (SELECT id FROM jobs WHERE state = 'x' UNION ALL (SELECT id FROM jobs LIMIT 3)) q WHERE "
+            "pg_try_advisory_lock(id)")[0]
             .rows == Rows::Superset);
   // The preserved side of a LEFT JOIN keeps all its rows; its own conditions are conditions like others.
-  CHECK(see("SELECT q.id, s.n FROM (SELECT id FROM jobs WHERE state = 'x') q LEFT JOIN small s ON s.id = q.id WHERE pg_try_advisory_lock(q.id)")[0]
+  CHECK(see("SELECT q.id, s.n FROM (SELECT id FROM jobs WHERE state = 'x') q LEFT JOIN small s ON s.id = q.id WHERE "
+            "pg_try_advisory_lock(q.id)")[0]
             .rows == Rows::Superset);
-  CHECK(see("SELECT j.id, s.n FROM jobs j LEFT JOIN small s ON s.id = j.id WHERE pg_try_advisory_lock(j.id)")[0].rows == Rows::Exact);
+  CHECK(see("SELECT j.id, s.n FROM jobs j LEFT JOIN small s ON s.id = j.id WHERE pg_try_advisory_lock(j.id)")[0].rows ==
+        Rows::Exact);
 }
 
 TEST_CASE("statements made to be slow are given up, not waited for") {
@@ -245,7 +263,8 @@ TEST_CASE("statements made to be slow are given up, not waited for") {
   views += "CREATE VIEW v0 AS SELECT id, pg_try_advisory_lock(id) AS l FROM jobs;\n";
   for (int i = 1; i < 40; ++i) {
     const std::string below = "v" + std::to_string(i - 1);
-    views += "CREATE VIEW v" + std::to_string(i) + " AS SELECT a.id, b.l FROM " + below + " a JOIN " + below + " b ON a.id = b.id;\n";
+    views +=
+        "CREATE VIEW v" + std::to_string(i) + " AS SELECT a.id, b.l FROM " + below + " a JOIN " + below + " b ON a.id = b.id;\n";
   }
   views += "CREATE VIEW ring AS SELECT * FROM ring2; CREATE VIEW ring2 AS SELECT id, pg_try_advisory_lock(id) FROM ring;\n";
   see("SELECT * FROM v39; SELECT * FROM ring;", views);
@@ -256,7 +275,8 @@ TEST_CASE("statements made to be slow are given up, not waited for") {
 
   std::string ctes = "WITH c0 AS NOT MATERIALIZED (SELECT id FROM jobs)";
   for (int i = 1; i < 60; ++i)
-    ctes += ", c" + std::to_string(i) + " AS NOT MATERIALIZED (SELECT a.id FROM c" + std::to_string(i - 1) + " a, c" + std::to_string(i - 1) + " b)";
+    ctes += ", c" + std::to_string(i) + " AS NOT MATERIALIZED (SELECT a.id FROM c" + std::to_string(i - 1) + " a, c" +
+            std::to_string(i - 1) + " b)";
   see(ctes + " SELECT pg_advisory_lock(id) FROM c59");
 
   std::string terms = "SELECT id FROM jobs WHERE true";

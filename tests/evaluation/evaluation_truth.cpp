@@ -1,5 +1,5 @@
-// The measured truth: every row of evaluation.tsv (how many locks PostgreSQL 13 to 18 took for a statement) against what evaluate()
-// predicts from the text alone.
+// The measured truth: every row of evaluation.tsv (how many locks PostgreSQL 13 to 18 took for a statement) against what
+// evaluate() predicts from the text alone.
 //
 // Two promises. No prediction contradicts a measurement: never "exact" where more calls ran than rows and call sites explain,
 // never "never" where a call ran. And the word is the same for at least 250 of the 269 rows that text can decide; the others
@@ -123,7 +123,8 @@ Prediction predict(const Row& row) {
     for (const Function& f : program.units[0].functions)
       if (f.kind == FunctionKind::Routine && f.language == "sql") take(evaluate(f, program.catalogue));
   if (p.calls.empty()) return p;
-  const auto worst = std::max_element(p.calls.begin(), p.calls.end(), [](const Evaluation& a, const Evaluation& b) { return rank(a) < rank(b); });
+  const auto worst = std::max_element(p.calls.begin(), p.calls.end(),
+                                      [](const Evaluation& a, const Evaluation& b) { return rank(a) < rank(b); });
   // Several keys in one statement that each stand alone have an order that the text gives.
   say(*worst, p, false);
   return p;
@@ -142,7 +143,8 @@ Compared compareAll() {
   for (const Row& row : readTable()) {
     if (row.verdict == "error") continue;
     const Prediction p = predict(row);
-    const bool all_never = !p.calls.empty() && std::all_of(p.calls.begin(), p.calls.end(), [](const Evaluation& e) { return e.runs == Runs::Never; });
+    const bool all_never = !p.calls.empty() &&
+                           std::all_of(p.calls.begin(), p.calls.end(), [](const Evaluation& e) { return e.runs == Runs::Never; });
     const bool all_exact = !p.calls.empty() && std::all_of(p.calls.begin(), p.calls.end(), isExact);
     const long explained = std::max(1L, row.rows) * static_cast<long>(p.calls.size());
     const bool relation_event = kRelationEvents.count(row.id) > 0;
@@ -156,9 +158,10 @@ Compared compareAll() {
     if (std::getenv("PGLOCKLINT_EVALUATION_SHOW") && !p.words.count(row.verdict)) {
       std::string text = row.id + "  " + out.differences[row.id] + "  " + row.sql.substr(0, 110);
       for (const Evaluation& e : p.calls)
-        text += "\n      " + std::string(nameOf(e.runs)) + " " + std::string(nameOf(e.rows)) + " " + std::string(nameOf(e.order)) + " " +
-                std::string(nameOf(e.sureness)) + " rows:" + std::string(nameOf(e.rows_blame.cause)) + " runs:" +
-                std::string(nameOf(e.runs_blame.cause)) + (e.repeated ? " repeated" : "") + (e.plan_time ? " plan-time" : "");
+        text += "\n      " + std::string(nameOf(e.runs)) + " " + std::string(nameOf(e.rows)) + " " +
+                std::string(nameOf(e.order)) + " " + std::string(nameOf(e.sureness)) +
+                " rows:" + std::string(nameOf(e.rows_blame.cause)) + " runs:" + std::string(nameOf(e.runs_blame.cause)) +
+                (e.repeated ? " repeated" : "") + (e.plan_time ? " plan-time" : "");
       MESSAGE(text);
     }
   }
@@ -188,5 +191,6 @@ TEST_CASE("measured lock counts never contradict the prediction, and the word is
     CHECK_MESSAGE(it != listed.end(), "not listed in differences.tsv: " << id << "\t" << words);
     if (it != listed.end()) CHECK_MESSAGE(it->second == words, id << " is now: " << words);
   }
-  for (const auto& [id, words] : listed) CHECK_MESSAGE(result.differences.count(id), "now the same word, take it out of differences.tsv: " << id);
+  for (const auto& [id, words] : listed)
+    CHECK_MESSAGE(result.differences.count(id), "now the same word, take it out of differences.tsv: " << id);
 }

@@ -1,5 +1,5 @@
-// evaluate() on facts made by hand: what the program knows of names decides, and what it does not know makes it careful. The shapes
-// that SQL text gives are in tests/evaluation.
+// evaluate() on facts made by hand: what the program knows of names decides, and what it does not know makes it careful. The
+// shapes that SQL text gives are in tests/evaluation.
 #include <doctest/doctest.h>
 
 #include <deque>
@@ -180,7 +180,8 @@ TEST_CASE("an IMMUTABLE wrapper of a constant runs when the statement is planned
 
 TEST_CASE("PREPARE and DECLARE run nothing by themselves") {
   World w;
-  CHECK(w.first(statement(select({call("pg_advisory_lock", {integer("1")})}), StatementKind::Prepare)).runs_blame.cause == Cause::PrepareOnly);
+  CHECK(w.first(statement(select({call("pg_advisory_lock", {integer("1")})}), StatementKind::Prepare)).runs_blame.cause ==
+        Cause::PrepareOnly);
   CHECK(w.first(statement(select({call("pg_advisory_lock", {integer("1")})}), StatementKind::DeclareCursor)).runs_blame.cause ==
         Cause::DeclareOnly);
 }
@@ -190,7 +191,8 @@ TEST_CASE("the cost of a routine decides whether a filter runs before it") {
     World w;
     w.add("wrapper", Volatility::Volatile, true).cost = cost;
     Expr same = with(ExprKind::Op, "=", {column("state"), integer("1")});
-    const Statement s = statement(select({column("id")}, {table("jobs")}, {with(ExprKind::And, "", {same, call("wrapper", {column("id")})})}));
+    const Statement s =
+        statement(select({column("id")}, {table("jobs")}, {with(ExprKind::And, "", {same, call("wrapper", {column("id")})})}));
     const Evaluation e = w.first(s);
     CHECK(e.rows == (cost > 1 ? Rows::PlanDependent : Rows::Superset));
     CHECK(e.sureness == (cost > 1 ? Sureness::ByCostOrPosition : Sureness::Always));
@@ -202,8 +204,8 @@ TEST_CASE("raising the cost of a built-in in the program counts") {
   World w;
   w.catalogue.builtin_costs["pg_try_advisory_lock"] = 10000;
   Expr same = with(ExprKind::Op, "=", {column("state"), integer("1")});
-  const Evaluation e =
-      w.first(statement(select({column("id")}, {table("jobs")}, {with(ExprKind::And, "", {same, call("pg_try_advisory_lock", {column("id")})})})));
+  const Evaluation e = w.first(statement(
+      select({column("id")}, {table("jobs")}, {with(ExprKind::And, "", {same, call("pg_try_advisory_lock", {column("id")})})})));
   CHECK(e.sureness == Sureness::ByCostOrPosition);
 }
 

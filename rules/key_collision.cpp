@@ -88,6 +88,18 @@ std::string conflict(const Claim& a, const Claim& b) {
   return "";
 }
 
+// What a claim says of its purpose, as one text: equal purposes never conflict with each other.
+std::string purposeOf(const Claim& c) { return fmt::format("{}|{}|{}", fmt::join(c.names, ","), c.text, c.row_id); }
+
+void reportConflict(const LockSite& at, const LockSite& other, const std::string& why, Report& report) {
+  Finding& f = report.at(at, at.call->range,
+                         fmt::format("{} shares its key {} with another purpose: {}. Work that has nothing in common waits for each other, and can "
+                                     "deadlock. Give each purpose a key space of its own: a class number (class, id), or a hashed prefix, "
+                                     "hashtextextended('orders/' || id, 0).",
+                                     callText(at), at.key.class_text, why));
+  f.related.push_back(report.place(other.unit, other.call->range, fmt::format("the other purpose: {}", callText(other))));
+}
+
 void checkClaims(const Program& program, Report& report) {
   std::map<std::string, std::vector<Claim>> spaces;
   for (const LockSite& site : program.sites)
@@ -96,20 +108,16 @@ void checkClaims(const Program& program, Report& report) {
   for (auto& [space, claims] : spaces) {
     std::sort(claims.begin(), claims.end(), [](const Claim& a, const Claim& b) { return before(*a.site, *b.site); });
     std::set<std::string> told;  // one finding for each pair of purposes
-    for (std::size_t i = 1; i < claims.size(); ++i)
-      for (std::size_t j = 0; j < i; ++j) {
-        const std::string why = conflict(claims[j], claims[i]);
+    std::map<std::string, const Claim*> purposes;  // the first claim of each; thousands of sites may share one
+    for (const Claim& claim : claims) {
+      for (const auto& [what, earlier] : purposes) {
+        const std::string why = conflict(*earlier, claim);
         if (why.empty() || !told.insert(why).second) continue;
-        const LockSite& at = *claims[i].site;
-        const LockSite& other = *claims[j].site;
-        Finding& f = report.at(at, at.call->range,
-                               fmt::format("{} shares its key {} with another purpose: {}. Work that has nothing in common waits for each other, and can "
-                                           "deadlock. Give each purpose a key space of its own: a class number (class, id), or a hashed prefix, "
-                                           "hashtextextended('orders/' || id, 0).",
-                                           callText(at), at.key.class_text, why));
-        f.related.push_back(report.place(other.unit, other.call->range, fmt::format("the other purpose: {}", callText(other))));
+        reportConflict(*claim.site, *earlier->site, why, report);
         break;
       }
+      purposes.emplace(purposeOf(claim), &claim);
+    }
   }
 }
 

@@ -48,6 +48,7 @@
 #include <map>
 
 #include "program/evaluate_tree.h"
+#include "program/walk.h"
 
 namespace pglocklint {
 
@@ -234,13 +235,6 @@ struct Uses {
   bool in_loop = false, all = false, moved = false, backward = false, loop_over = false, left_early = false;
 };
 
-template <class F>
-void eachStatement(const Function& function, F&& f) {
-  for (const Block& b : function.blocks)
-    for (const Event& e : b.events)
-      for (const Statement& s : e.statement) f(s);
-}
-
 bool preparesOrOpens(const Statement& s) {
   return s.kind == StatementKind::Prepare || s.kind == StatementKind::DeclareCursor || s.context == PlContext::OpenCursor;
 }
@@ -268,7 +262,7 @@ Flow demandOfUses(const Statement& s, const Uses& u) {
 
 std::map<std::string, Uses> usesOf(const Function& function) {
   std::map<std::string, Uses> uses;
-  eachStatement(function, [&](const Statement& s) {
+  forEachStatement(function, [&](const Statement& s) {
     const bool fetches = s.kind == StatementKind::Fetch || s.kind == StatementKind::Move;
     const bool loops = s.context == PlContext::ForQuery && s.query.empty() && !s.name.empty();
     if (!fetches && !loops && s.kind != StatementKind::Execute) return;
@@ -303,10 +297,10 @@ std::vector<CallEvaluation> evaluate(const Function& function, const Catalogue& 
   // The last statement of a SQL function is its result: one row for a scalar, all for a set or for void.
   const Statement* result = nullptr;
   if (function.kind == FunctionKind::Routine && function.language == "sql" && !function.returns_set && function.returns != "void")
-    eachStatement(function, [&](const Statement& s) { result = &s; });
+    forEachStatement(function, [&](const Statement& s) { result = &s; });
 
   std::vector<CallEvaluation> out;
-  eachStatement(function, [&](const Statement& s) {
+  forEachStatement(function, [&](const Statement& s) {
     Flow demand = demandOf(s);
     const std::vector<Query>* query = &s.query;
     if (&s == result && s.kind == StatementKind::Query)

@@ -31,7 +31,6 @@ struct RelevantNames {
   NameSet views;        // views that lock: every statement that mentions one
   NameSet definitions;  // whatever lock statements mention: DDL that defines or alters one
   bool empty() const { return routines.empty() && views.empty() && definitions.empty(); }
-  std::size_t size() const { return routines.size() + views.size() + definitions.size(); }
   void merge(const RelevantNames& other);
   RelevantNames newIn(const RelevantNames& known) const;  // those that `known` lacks
 };

@@ -122,8 +122,12 @@ enum class SessionVerb {
   Reconnect,   // \c, \connect: another session
   DiscardAll,
   Quit,        // \q
+  Start,       // a new session begins (a shell script starts psql): text = what names the database, as written
+  End,         // and ends: its session locks are gone
+  StringBegin, // what follows up to StringEnd is sent as one string of several statements: one implicit transaction,
+  StringEnd,   //   unless BEGIN or COMMIT inside split it
 };
-PGLOCKLINT_ENUM_NAMES(SessionVerb, "include", "reconnect", "discard-all", "quit")
+PGLOCKLINT_ENUM_NAMES(SessionVerb, "include", "reconnect", "discard-all", "quit", "start", "end", "string-begin", "string-end")
 
 struct SessionOp {
   SessionVerb verb = SessionVerb::Include;

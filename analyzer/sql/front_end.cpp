@@ -5,107 +5,12 @@
 #include <memory>
 #include <optional>
 
-#include "model/lock_function.h"
-#include "sql/lexer.h"
 #include "sql/mapped_text.h"
-#include "sql/pg_parse.h"
-#include "sql/plpgsql.h"
+#include "sql/script_reader.h"
 
 namespace pglocklint::sql {
 
 namespace {
-
-// The blocks of one script while its statements come in; \if … \endif makes branches.
-class ScriptFlow {
- public:
-  explicit ScriptFlow(Function& f) : function_(f) { function_.blocks.emplace_back(); }
-
-  void add(Event e) { block().events.push_back(std::move(e)); }
-
-  // A statement that nobody looks into; runs of them are one event.
-  void addUnparsed(const SourceRange& range, const std::string& head) {
-    auto& events = block().events;
-    if (!events.empty() && events.back().kind == EventKind::Statement && events.back().statement[0].kind == StatementKind::Unparsed) {
-      Statement& s = events.back().statement[0];
-      ++s.count;
-      s.range.end = range.end, s.range.end_line = range.end_line, s.range.end_column = range.end_column;
-      return;
-    }
-    Statement s;
-    s.kind = StatementKind::Unparsed;
-    s.range = range;
-    s.head = head;
-    events.push_back(Event(std::move(s)));
-  }
-
-  void beginIf() {
-    ifs_.push_back({current_, {}, false});
-    startBranch();
-  }
-  void beginElse(bool final) {
-    if (ifs_.empty()) return;
-    ifs_.back().ends.push_back(current_);
-    ifs_.back().has_else |= final;
-    startBranch();
-  }
-  void endIf() {
-    if (ifs_.empty()) return;
-    If done = std::move(ifs_.back());
-    ifs_.pop_back();
-    done.ends.push_back(current_);
-    if (!done.has_else) done.ends.push_back(done.start);
-    current_ = newBlock();
-    for (const std::int32_t end : done.ends) function_.blocks[static_cast<std::size_t>(end)].successors.push_back({current_, EdgeKind::Next});
-  }
-  void finish() {
-    while (!ifs_.empty()) endIf();
-  }
-
- private:
-  struct If {
-    std::int32_t start = 0;
-    std::vector<std::int32_t> ends;
-    bool has_else = false;
-  };
-  Block& block() { return function_.blocks[static_cast<std::size_t>(current_)]; }
-  std::int32_t newBlock() {
-    function_.blocks.emplace_back();
-    return static_cast<std::int32_t>(function_.blocks.size()) - 1;
-  }
-  void startBranch() {
-    const std::int32_t from = ifs_.back().start;
-    current_ = newBlock();
-    function_.blocks[static_cast<std::size_t>(from)].successors.push_back({current_, EdgeKind::Next});
-  }
-
-  Function& function_;
-  std::int32_t current_ = 0;
-  std::vector<If> ifs_;
-};
-
-// A psql command: its name without the backslash, and the rest of the line trimmed and unquoted.
-std::pair<std::string, std::string> metaCommand(std::string_view text) {
-  const std::size_t space = text.find_first_of(" \t\r\n");
-  std::string name(text.substr(1, space == std::string_view::npos ? space : space - 1));
-  std::string rest;
-  if (space != std::string_view::npos) {
-    rest = text.substr(space);
-    const std::size_t a = rest.find_first_not_of(" \t\r\n");
-    const std::size_t b = rest.find_last_not_of(" \t\r\n");
-    rest = a == std::string::npos ? "" : rest.substr(a, b - a + 1);
-    if (rest.size() >= 2 && rest.front() == '\'' && rest.back() == '\'') rest = rest.substr(1, rest.size() - 2);
-  }
-  return {name, rest};
-}
-
-bool mentionsLockFunction(std::string_view text) {
-  for (Lexer lexer(text);;) {
-    const Token t = lexer.next();
-    if (t.kind == TokenKind::End) return false;
-    if ((t.kind == TokenKind::Word || t.kind == TokenKind::QuotedWord) && findLockFunction(foldIdentifier(lexer.text(t)))) return true;
-    if (t.kind == TokenKind::Error) return false;
-  }
-}
 
 class Reader {
  public:
@@ -162,67 +67,19 @@ class Reader {
   void piece(const Piece& p, bool relevant) {
     if (p.kind == PieceKind::CopyData) return;
     const std::string_view text = std::string_view(file_.text).substr(p.begin, p.end - p.begin);
-    if (p.kind == PieceKind::MetaCommand) return metaPiece(p, text);
-    ++unit_.statements;
     ScriptFlow& flow = *home(p).flow;
+    if (p.kind == PieceKind::MetaCommand) return reader_.command(text, lines_.range(p.begin, p.end), flow);
+    ++unit_.statements;
     if (!relevant && !everything_) return flow.addUnparsed(lines_.range(p.begin, p.end), p.head);
     ++unit_.parsed;
-    statement(p, MappedText(std::string(text), p.begin), flow);
-  }
-
-  void metaPiece(const Piece& p, std::string_view text) {
-    const auto [name, rest] = metaCommand(text);
-    ScriptFlow& flow = *home(p).flow;
-    const SourceRange range = lines_.range(p.begin, p.end);
-    if (name == "i" || name == "include" || name == "ir" || name == "include_relative")
-      flow.add(SessionOp{SessionVerb::Include, range, rest, name == "ir" || name == "include_relative"});
-    else if (name == "c" || name == "connect") flow.add(SessionOp{SessionVerb::Reconnect, range, rest});
-    else if (name == "q" || name == "quit") flow.add(SessionOp{SessionVerb::Quit, range, ""});
-    else if (name == "if") flow.beginIf();
-    else if (name == "elif") flow.beginElse(false);
-    else if (name == "else") flow.beginElse(true);
-    else if (name == "endif") flow.endIf();
-  }
-
-  void statement(const Piece& p, const MappedText& text, ScriptFlow& flow) {
-    ParsedStatement parsed = parseStatement(text, lines_);
-    if (!parsed.error.empty()) {
-      const std::uint32_t at = std::min<std::uint32_t>(p.begin + parsed.error_offset, p.end);
-      unit_.not_understood.push_back({lines_.range(at, p.end), parsed.error, mentionsLockFunction(text.text())});
-    }
-    const auto first_function = static_cast<std::int32_t>(unit_.functions.size());
-    const auto first_ddl = static_cast<std::int32_t>(unit_.ddl.size());
-    for (Function& f : parsed.functions) unit_.functions.push_back(std::move(f));
-    for (const ParsedStatement::Body& b : parsed.bodies) body(b, first_function);
-    for (Ddl& d : parsed.ddl) {
-      d.down = p.down;
-      if (d.function >= 0) d.function += first_function;
-      unit_.ddl.push_back(std::move(d));
-    }
-    for (Event& e : parsed.events) {
-      if (e.kind == EventKind::Ddl) e.ddl += first_ddl;
-      for (Statement& s : e.statement) {
-        s.consumer = p.consumer;
-        if (s.function >= 0) s.function += first_function;
-      }
-      flow.add(std::move(e));
-    }
-  }
-
-  void body(const ParsedStatement::Body& b, std::int32_t first_function) {
-    Function& f = unit_.functions[static_cast<std::size_t>(b.function + first_function)];
-    if (b.language == "plpgsql") return parsePlpgsql(b.text, lines_, f, unit_.not_understood);
-    if (b.language == "sql") return parseSqlBody(b.text, lines_, f, unit_.not_understood);
-    f.body_understood = false;
-    if (mentionsSeed(b.text.text()))
-      unit_.not_understood.push_back({f.body_range.known() ? f.body_range : f.range,
-                                      "a function body in LANGUAGE " + b.language + " is not read", false});
+    reader_.statement(p, MappedText(std::string(text), p.begin), flow);
   }
 
   const ScannedFile& file_;
   bool everything_;
   LineIndex lines_;
   Unit unit_;
+  ScriptReader reader_{unit_, lines_};
   std::vector<std::unique_ptr<Own>> flows_;
 };
 

@@ -1,0 +1,167 @@
+#include "sql/script_reader.h"
+
+#include <algorithm>
+
+#include "model/lock_function.h"
+#include "sql/front_end.h"
+#include "sql/lexer.h"
+#include "sql/pg_parse.h"
+#include "sql/plpgsql.h"
+
+namespace pglocklint::sql {
+
+// --- ScriptFlow ----------------------------------------------------------------------------------------------------------
+
+void ScriptFlow::addUnparsed(const SourceRange& range, const std::string& head) {
+  auto& events = block().events;
+  if (!events.empty() && events.back().kind == EventKind::Statement && events.back().statement[0].kind == StatementKind::Unparsed) {
+    Statement& s = events.back().statement[0];
+    ++s.count;
+    s.range.end = range.end, s.range.end_line = range.end_line, s.range.end_column = range.end_column;
+    return;
+  }
+  Statement s;
+  s.kind = StatementKind::Unparsed;
+  s.range = range;
+  s.head = head;
+  events.push_back(Event(std::move(s)));
+}
+
+std::int32_t ScriptFlow::newBlock() {
+  function_.blocks.emplace_back();
+  return static_cast<std::int32_t>(function_.blocks.size()) - 1;
+}
+
+void ScriptFlow::connect(std::int32_t from, std::int32_t to) {
+  if (from >= 0) function_.blocks[static_cast<std::size_t>(from)].successors.push_back({to, EdgeKind::Next});
+}
+
+void ScriptFlow::startBranch() {
+  current_ = newBlock();
+  connect(open_.back().start, current_);
+}
+
+void ScriptFlow::beginIf() {
+  open_.push_back({current_, {}, false, false});
+  startBranch();
+}
+
+void ScriptFlow::beginElse(bool final) {
+  if (open_.empty() || open_.back().loop) return;
+  open_.back().ends.push_back(current_);
+  open_.back().has_else |= final;
+  startBranch();
+}
+
+void ScriptFlow::endIf() {
+  if (open_.empty() || open_.back().loop) return;
+  Open done = std::move(open_.back());
+  open_.pop_back();
+  done.ends.push_back(current_);
+  if (!done.has_else) done.ends.push_back(done.start);
+  current_ = newBlock();
+  for (const std::int32_t end : done.ends) connect(end, current_);
+}
+
+void ScriptFlow::beginLoop() {
+  const std::int32_t head = newBlock();
+  connect(current_, head);
+  open_.push_back({head, {}, false, true});
+  startBranch();
+}
+
+void ScriptFlow::endLoop() {
+  if (open_.empty() || !open_.back().loop) return;
+  const std::int32_t head = open_.back().start;
+  open_.pop_back();
+  connect(current_, head);
+  current_ = newBlock();
+  connect(head, current_);
+}
+
+void ScriptFlow::leave() { current_ = newBlock(); }
+
+void ScriptFlow::finish() {
+  while (!open_.empty()) open_.back().loop ? endLoop() : endIf();
+}
+
+// --- psql commands ---------------------------------------------------------------------------------------------------------
+
+std::pair<std::string, std::string> metaCommand(std::string_view text) {
+  const std::size_t space = text.find_first_of(" \t\r\n");
+  std::string name(text.substr(1, space == std::string_view::npos ? space : space - 1));
+  std::string rest;
+  if (space != std::string_view::npos) {
+    rest = text.substr(space);
+    const std::size_t a = rest.find_first_not_of(" \t\r\n");
+    const std::size_t b = rest.find_last_not_of(" \t\r\n");
+    rest = a == std::string::npos ? "" : rest.substr(a, b - a + 1);
+    if (rest.size() >= 2 && rest.front() == '\'' && rest.back() == '\'') rest = rest.substr(1, rest.size() - 2);
+  }
+  return {name, rest};
+}
+
+void ScriptReader::command(std::string_view text, const SourceRange& range, ScriptFlow& flow) {
+  const auto [name, rest] = metaCommand(text);
+  if (name == "i" || name == "include" || name == "ir" || name == "include_relative")
+    flow.add(SessionOp{SessionVerb::Include, range, rest, name == "ir" || name == "include_relative"});
+  else if (name == "c" || name == "connect") flow.add(SessionOp{SessionVerb::Reconnect, range, rest});
+  else if (name == "q" || name == "quit") flow.add(SessionOp{SessionVerb::Quit, range, ""});
+  else if (name == "if") flow.beginIf();
+  else if (name == "elif") flow.beginElse(false);
+  else if (name == "else") flow.beginElse(true);
+  else if (name == "endif") flow.endIf();
+}
+
+// --- statements -----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+bool mentionsLockFunction(std::string_view text) {
+  for (Lexer lexer(text);;) {
+    const Token t = lexer.next();
+    if (t.kind == TokenKind::End) return false;
+    if ((t.kind == TokenKind::Word || t.kind == TokenKind::QuotedWord) && findLockFunction(foldIdentifier(lexer.text(t)))) return true;
+    if (t.kind == TokenKind::Error) return false;
+  }
+}
+
+}  // namespace
+
+void ScriptReader::statement(const Piece& piece, const MappedText& text, ScriptFlow& flow) {
+  ParsedStatement parsed = parseStatement(text, lines_);
+  if (!parsed.error.empty()) {
+    const auto size = static_cast<std::uint32_t>(text.text().size());
+    const std::uint32_t at = std::min<std::uint32_t>(parsed.error_offset, size);
+    unit_.not_understood.push_back({lines_.range(text.toFile(at), text.toFile(size)), parsed.error, mentionsLockFunction(text.text())});
+  }
+  const auto first_function = static_cast<std::int32_t>(unit_.functions.size());
+  const auto first_ddl = static_cast<std::int32_t>(unit_.ddl.size());
+  for (Function& f : parsed.functions) unit_.functions.push_back(std::move(f));
+  for (const ParsedStatement::Body& b : parsed.bodies)
+    body(b.text, b.language, unit_.functions[static_cast<std::size_t>(b.function + first_function)]);
+  for (Ddl& d : parsed.ddl) {
+    d.down = piece.down;
+    if (d.function >= 0) d.function += first_function;
+    unit_.ddl.push_back(std::move(d));
+  }
+  for (Event& e : parsed.events) {
+    if (e.kind == EventKind::Ddl) e.ddl += first_ddl;
+    for (Statement& s : e.statement) {
+      s.consumer = piece.consumer;
+      if (s.function >= 0) s.function += first_function;
+    }
+    flow.add(std::move(e));
+  }
+}
+
+void ScriptReader::body(const MappedText& text, const std::string& language, Function& f) {
+  if (language == "plpgsql") return parsePlpgsql(text, lines_, f, unit_.not_understood);
+  if (language == "sql") return parseSqlBody(text, lines_, f, unit_.not_understood);
+  f.body_understood = false;
+  if (mentionsSeed(text.text()))
+    unit_.not_understood.push_back({f.body_range.known() ? f.body_range : f.range,
+                                    "a function body in LANGUAGE " + language + " is not read", false});
+}
+
+}  // namespace pglocklint::sql

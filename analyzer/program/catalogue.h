@@ -53,6 +53,12 @@ struct Routine {
                                        // inlines it is for evaluate() to decide)
 };
 
+// Which table fires a trigger function: NEW and OLD are its rows.
+struct TriggerUse {
+  std::string function_schema, function;
+  std::string relation_schema, relation;
+};
+
 enum class BuiltinKind { Scalar, Aggregate, Window, SetReturning };
 
 // What we know of a function of pg_catalog. Source: pg_proc of PostgreSQL 15 and 18.
@@ -75,6 +81,7 @@ class Catalogue {
 
   std::vector<Relation> relations;  // in the order of their definitions
   std::vector<Routine> routines;
+  std::vector<TriggerUse> triggers;
   std::map<std::string, double, std::less<>> builtin_costs;  // ALTER FUNCTION pg_catalog.… COST, by name
   // Call after the vectors have been filled or changed: builds the indexes that the look-ups use.
   void index();

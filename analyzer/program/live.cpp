@@ -371,6 +371,8 @@ void addHistory(const std::deque<Unit>& units, const Includes& includes, const s
     for (const auto& k : r.relation.unique_keys) r.relation.indexes.push_back(k);
     live.catalogue.relations.push_back(std::move(r.relation));
   }
+  for (const auto& [key, o] : h.triggers)
+    live.catalogue.triggers.push_back({o.ddl->function_schema, o.ddl->function_name, o.ddl->relation_schema, o.ddl->relation});
   for (const auto* objects : {&h.triggers, &h.policies})
     for (const auto& [key, o] : *objects) live.objects.push_back(o);
   live.objects.insert(live.objects.end(), h.others.begin(), h.others.end());

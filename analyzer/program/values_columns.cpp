@@ -320,6 +320,31 @@ std::optional<Value> Resolver::column(const Expr& e, const ValueScope& scope, bo
   return std::nullopt;
 }
 
+namespace {
+
+// NEW.id, OLD.id in a trigger function: a column of the table that fires it. With several tables only the type that all agree on.
+std::optional<Value> triggerRow(const Expr& e, const ValueScope& scope) {
+  if ((e.qualifier != "new" && e.qualifier != "old") || scope.function == nullptr || scope.catalogue == nullptr) return std::nullopt;
+  if (scope.function->returns != "trigger") return std::nullopt;
+  std::optional<Value> found;
+  for (const TriggerUse& t : scope.catalogue->triggers) {
+    const bool same_schema = t.function_schema.empty() || scope.function->schema.empty() || t.function_schema == scope.function->schema;
+    if (t.function != scope.function->name || !same_schema) continue;
+    const Relation* r = scope.catalogue->relation(t.relation_schema, t.relation);
+    const Column* c = r == nullptr ? nullptr : r->column(e.name);
+    if (c == nullptr) return std::nullopt;
+    const std::string type = canonicalType(c->type);
+    if (found && found->type != type) return std::nullopt;
+    const bool only = !found || found->relation == r->name;
+    found = placed(Value{}, e.range, scope.unit);
+    found->kind = ValueKind::Column, found->name = e.name, found->type = type;
+    if (only) found->relation = r->name;
+  }
+  return found;
+}
+
+}  // namespace
+
 Value Resolver::columnOrVariable(const Expr& e, const ValueScope& scope) {
   bool maybe = false;
   // In the text of EXECUTE a name is a column, never a variable. Where a front end has put the values of USING or format() in
@@ -335,6 +360,7 @@ Value Resolver::columnOrVariable(const Expr& e, const ValueScope& scope) {
   if (!dynamic || handed_in || !c)
     if (auto v = variableOrParameter(e, scope)) return *v;
   if (c) return *c;
+  if (auto row = triggerRow(e, scope)) return *row;
   Value v = placed(Value{}, e.range, scope.unit);
   v.kind = ValueKind::Column, v.name = e.name, v.relation = e.qualifier;
   return v;

@@ -138,9 +138,32 @@ Value Resolver::parameter(std::size_t input, const Parameter& p, const Expr& e, 
   return v;
 }
 
+namespace {
+
+// A psql variable that the script has set, once, before it is used: :key is its text (we follow numbers), :'key' is a literal.
+std::optional<Value> psqlVariable(const Expr& e, const ValueScope& scope) {
+  const std::string& written = e.text;
+  if (scope.function == nullptr || scope.function->kind != FunctionKind::Script || written.size() < 2 || written[0] != ':') return std::nullopt;
+  const bool literal = written[1] == '\'' && written.back() == '\'' && written.size() > 3;
+  const std::string name = literal ? written.substr(2, written.size() - 3) : written.substr(1);
+  const auto v = std::ranges::find(scope.function->variables, ":" + name, &Variable::name);
+  if (v == scope.function->variables.end() || v->initial.empty() || v->range.begin > e.range.begin) return std::nullopt;
+  const std::string& text = v->initial[0].text;
+  const bool negative = text.starts_with('-');
+  const std::string digits = text.substr(negative ? 1 : 0);
+  const bool number = !digits.empty() && digits.size() <= 19 && std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; });
+  if (!literal && !number) return std::nullopt;
+  Value value = literal ? constantOf(ValueKind::Text, text, "unknown") : numericLiteral(digits, negative);
+  value.constant_name = name;
+  return value;
+}
+
+}  // namespace
+
 // $1 in a function's body, in EXECUTE … USING, in a prepared statement; a driver's or psql's placeholder.
 Value Resolver::placeholder(const Expr& e, const ValueScope& scope) {
   const bool number = !e.text.empty() && std::ranges::all_of(e.text, [](char c) { return c >= '0' && c <= '9'; }) && e.text.size() < 6;
+  if (auto known = psqlVariable(e, scope)) return placed(std::move(*known), e.range, scope.unit);
   Value v = placed(Value{}, e.range, scope.unit);
   v.kind = ValueKind::Parameter, v.name = number ? "$" + e.text : e.text;
   if (!number) return v;  // text is put in its place before PostgreSQL sees it, or its driver decides: no type

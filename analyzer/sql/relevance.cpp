@@ -44,6 +44,18 @@ bool anyWord(std::string_view text, F&& f) {
   return false;
 }
 
+// Does a relation's name stand here: after FROM, JOIN, INTO, UPDATE, TABLE, ON or a schema's dot?
+bool inRelationPosition(std::string_view text, std::size_t begin) {
+  const auto space = [&](std::size_t at) { return std::isspace(static_cast<unsigned char>(text[at])) != 0; };
+  while (begin > 0 && (text[begin - 1] == '"' || space(begin - 1))) --begin;
+  if (begin > 0 && text[begin - 1] == '.') return true;
+  std::size_t from = begin;
+  while (from > 0 && kWord[static_cast<unsigned char>(text[from - 1])] != 0) --from;
+  const std::string_view before = text.substr(from, begin - from);
+  static constexpr std::string_view kBefore[] = {"from", "join", "into", "update", "table", "on", "only"};
+  return std::any_of(std::begin(kBefore), std::end(kBefore), [&](std::string_view w) { return isKeyword(before, w); });
+}
+
 bool followedByParenthesis(std::string_view text, std::size_t at) {
   if (at < text.size() && text[at] == '"') ++at;
   while (at < text.size() && std::isspace(static_cast<unsigned char>(text[at]))) ++at;
@@ -71,6 +83,20 @@ bool isStopWord(std::string_view w) {
       "pg_advisory_lock_shared", "pg_advisory_xact_lock_shared", "pg_try_advisory_lock_shared", "pg_try_advisory_xact_lock_shared",
       "pg_advisory_unlock_shared", "pg_advisory_unlock_all", "hashtext", "hashtextextended", "pg_locks"};
   return kStop.find(w) != kStop.end();
+}
+
+bool isQuoted(std::string_view text, std::size_t after) { return after < text.size() && text[after] == '"'; }
+
+// A word that may be the name of a table, type or routine. A common word must be quoted ("order"), and a single letter, usually an
+// alias, must stand where a relation or a call does.
+bool mayBeName(std::string_view text, std::string_view word, std::size_t after) {
+  if (word.size() == 1) return inRelationPosition(text, after - 1) || followedByParenthesis(text, after);
+  return !isStopWord(word) || isQuoted(text, after);
+}
+
+// Is the word that ends at `after` one of the names, written so that it can be?
+bool isDefinition(std::string_view text, std::string_view word, std::size_t after, const RelevantNames& names) {
+  return names.definitions.find(word) != names.definitions.end() && (isQuoted(text, after) || !isStopWord(word));
 }
 
 enum class Defines { Nothing, Routine, View, Other };
@@ -135,8 +161,8 @@ bool defines(std::string_view text, const RelevantNames& names) {
   const bool drop = text.size() > 4 && isKeyword(text.substr(0, 4), "drop");
   const std::string_view header = drop ? text : text.substr(0, text.find('('));
   int words = 0;
-  return anyWord(header, [&](std::string_view w, std::size_t) {
-    return ++words > 1 && names.definitions.find(w) != names.definitions.end();
+  return anyWord(header, [&](std::string_view w, std::size_t after) {
+    return ++words > 1 && isDefinition(header, w, after, names);
   });
 }
 
@@ -166,7 +192,7 @@ bool mentionsSeed(std::string_view text) {
 
 bool mentionsAny(std::string_view text, const RelevantNames& names) {
   return anyWord(text, [&](std::string_view w, std::size_t after) {
-    return names.definitions.find(w) != names.definitions.end() || names.views.find(w) != names.views.end() ||
+    return isDefinition(text, w, after, names) || names.views.find(w) != names.views.end() ||
            (names.routines.find(w) != names.routines.end() && followedByParenthesis(text, after));
   });
 }
@@ -189,7 +215,7 @@ void markRelevant(ScannedFile& file, const RelevantNames& names, RelevantNames& 
     if (p.kind != PieceKind::Statement || file.locking[i]) continue;
     const std::string_view text = std::string_view(file.text).substr(p.begin, p.end - p.begin);
     const bool locks = (first && mentionsSeed(text)) || calls(text, names);
-    if (first && isControl(p.head)) file.relevant[i] = true;
+    if (first && (isControl(p.head) || p.consumer == "gset")) file.relevant[i] = true;
     const bool defined = !locks && !file.relevant[i] && isDdl(p.head) && defines(text, names);
     if (!locks && !defined) continue;
     file.relevant[i] = true;
@@ -198,8 +224,8 @@ void markRelevant(ScannedFile& file, const RelevantNames& names, RelevantNames& 
     if (locks && d.what == Defines::Routine) found.routines.insert(d.name);
     if (locks && d.what == Defines::View) found.views.insert(d.name);
     if (locks || d.what == Defines::View)
-      anyWord(text, [&](std::string_view w, std::size_t) {
-        if (!isStopWord(w)) found.definitions.emplace(w);
+      anyWord(text, [&](std::string_view w, std::size_t after) {
+        if (mayBeName(text, w, after)) found.definitions.emplace(w);
         return false;
       });
   }

@@ -1,6 +1,7 @@
 #include "sql/script_reader.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "model/lock_function.h"
 #include "sql/front_end.h"
@@ -107,10 +108,53 @@ void ScriptReader::command(std::string_view text, const SourceRange& range, Scri
     flow.add(SessionOp{SessionVerb::Include, range, rest, name == "ir" || name == "include_relative"});
   else if (name == "c" || name == "connect") flow.add(SessionOp{SessionVerb::Reconnect, range, rest});
   else if (name == "q" || name == "quit") flow.add(SessionOp{SessionVerb::Quit, range, ""});
+  else if (name == "set" || name == "unset") setVariable(rest, name == "set", range, flow);
   else if (name == "if") flow.beginIf();
   else if (name == "elif") flow.beginElse(false);
   else if (name == "else") flow.beginElse(true);
   else if (name == "endif") flow.endIf();
+}
+
+namespace {
+
+// The value that \\set gives: its arguments put together. Nothing where it depends on more than this line (:other, `command`, escapes).
+std::optional<std::string> setValue(std::string_view arguments) {
+  std::string value;
+  while (!arguments.empty()) {
+    if (arguments.front() == ' ' || arguments.front() == '\t') {
+      arguments.remove_prefix(1);
+      continue;
+    }
+    const bool quoted = arguments.front() == '\'';
+    if (quoted) arguments.remove_prefix(1);
+    const std::size_t end = std::min(arguments.find_first_of(quoted ? "'" : " \t"), arguments.size());
+    const std::string_view word = arguments.substr(0, end);
+    if (word.find_first_of(quoted ? "\\" : "'\"`:\\") != std::string_view::npos || (quoted && end == arguments.size())) return std::nullopt;
+    value += word;
+    arguments.remove_prefix(std::min(end + (quoted ? 1 : 0), arguments.size()));
+    if (quoted && !arguments.empty() && arguments.front() == '\'') return std::nullopt;  // '' stands for one quote
+  }
+  return value;
+}
+
+}  // namespace
+
+// A psql variable. One that is set twice, in one branch only, or by \gset as well, has no one value.
+void ScriptReader::setVariable(std::string_view arguments, bool set, const SourceRange& range, ScriptFlow& flow) {
+  const std::size_t end = std::min(arguments.find_first_of(" \t"), arguments.size());
+  if (end == 0) return;
+  std::vector<Variable>& variables = flow.function().variables;
+  const std::string name = ":" + std::string(arguments.substr(0, end));  // its own name space: no column or PL/pgSQL variable is meant
+  const auto known = std::ranges::find(variables, name, &Variable::name);
+  if (known != variables.end()) return known->initial.clear();
+  Variable v;
+  v.name = name, v.range = range;
+  if (const auto value = setValue(arguments.substr(end)); value && set && !flow.branched()) {
+    Expr text;
+    text.kind = ExprKind::Const, text.literal = LiteralKind::String, text.text = *value, text.range = range;
+    v.initial.push_back(std::move(text));
+  }
+  variables.push_back(std::move(v));
 }
 
 // --- statements -----------------------------------------------------------------------------------------------------------
@@ -149,6 +193,8 @@ void ScriptReader::statement(const Piece& piece, const MappedText& text, ScriptF
     if (e.kind == EventKind::Ddl) e.ddl += first_ddl;
     for (Statement& s : e.statement) {
       s.consumer = piece.consumer;
+      if (s.consumer == "gset" && !s.query.empty())
+        for (const Target& t : s.query[0].targets) setVariable(t.name, false, s.range, flow);
       if (s.function >= 0) s.function += first_function;
     }
     flow.add(std::move(e));

@@ -27,6 +27,8 @@ class ScriptFlow {
   void endLoop();
   void leave();                 // the function ends here; what is added afterwards is not reached from here
   void finish();                // closes what is still open
+  bool branched() const { return !open_.empty(); }  // inside a branch or loop
+  Function& function() { return function_; }
 
  private:
   struct Open {
@@ -58,6 +60,7 @@ class ScriptReader {
 
  private:
   void body(const MappedText& text, const std::string& language, Function& f);
+  void setVariable(std::string_view arguments, bool set, const SourceRange& range, ScriptFlow& flow);
 
   Unit& unit_;
   const LineIndex& lines_;

@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 
+#include "cli/read_shell.h"
 #include "source/discover.h"
 #include "source/git_index.h"
 #include "source/parallel.h"
@@ -45,7 +46,7 @@ class Texts {
   void readIndex(const Discovery& found) {
     std::vector<std::string> objects, paths;
     for (const SourceFile& f : found.files)
-      if (!f.object.empty() && f.kind == FileKind::Sql) objects.push_back(f.object), paths.push_back(f.path);
+      if (!f.object.empty() && f.kind != FileKind::Cpp) objects.push_back(f.object), paths.push_back(f.path);
     std::vector<FileText> texts = readObjects(found.root, objects);
     for (std::size_t i = 0; i < texts.size(); ++i) kept_[paths[i]] = std::move(texts[i]);
   }
@@ -189,17 +190,23 @@ ProjectFacts readProject(const ProjectInput& given) {
 
   for (const SourceFile& f : found.files)
     if (f.changed) facts.staged.push_back(f.path);
-  std::vector<std::string> paths;
-  for (const SourceFile& f : found.files)
-    if (f.kind != FileKind::Cpp) paths.push_back(f.path);
+  std::vector<std::string> paths, scripts;
+  for (const SourceFile& f : found.files) {
+    if (f.kind == FileKind::Sql) paths.push_back(f.path);
+    if (f.kind == FileKind::Shell) scripts.push_back(f.path);
+  }
   if (!input.stdin_path.empty() && std::find(paths.begin(), paths.end(), input.stdin_path) == paths.end())
     paths.push_back(input.stdin_path);
-  std::sort(paths.begin(), paths.end());
-
   const auto texts = std::make_shared<const Texts>(found, input);
+  ShellReading shell = readShellScripts(scripts, [&](const std::string& path) { return texts->read(path); }, input.threads);
+  for (const auto& [path, error] : shell.unread) facts.unread.push_back({path, "not-read", error});
+  for (const auto& [path, mode] : shell.runs) paths.push_back(path);  // whatever they are called
+  std::sort(paths.begin(), paths.end());
+  paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
+
   Reading reading(input, texts, paths);
   reading.run();
-  facts.files = reading.files().size();
+  facts.files = reading.files().size() + shell.units.size();
   for (const auto& p : reading.files())
     if (!p.error.empty()) facts.unread.push_back({p.path, "not-read", p.error});
 
@@ -211,6 +218,8 @@ ProjectFacts readProject(const ProjectInput& given) {
     return std::move(file.text);
   });
   facts.units = reading.units(profiles);
+  for (Unit& unit : facts.units) applyRuns(shell.runs, unit);
+  std::move(shell.units.begin(), shell.units.end(), std::back_inserter(facts.units));
   std::sort(facts.units.begin(), facts.units.end(), [](const Unit& a, const Unit& b) { return a.path() < b.path(); });
   std::sort(facts.unread.begin(), facts.unread.end());
   facts.source = [texts](const std::string& path) { return texts->read(path).text; };

@@ -25,6 +25,7 @@ constexpr std::string_view kSqlEndings[] = {".sql", ".psql", ".pgsql", ".plpgsql
 constexpr std::string_view kTemplateEndings[] = {".in", ".tmpl", ".tpl", ".template", ".j2", ".jinja", ".jinja2", ".erb", ".mustache"};
 constexpr std::string_view kCppEndings[] = {".c",  ".cc",  ".cpp", ".cxx", ".c++", ".h",   ".hh",  ".hpp",
                                             ".hxx", ".h++", ".ipp", ".inl", ".tpp", ".ixx", ".cppm"};
+constexpr std::string_view kShellEndings[] = {".sh", ".bash", ".ksh", ".zsh"};
 constexpr std::string_view kSkippedFolders[] = {".git", ".hg", ".svn", "node_modules"};
 constexpr std::string_view kConfigName = "pglocklint.json";
 
@@ -94,6 +95,14 @@ bool insideGit(std::string folder) {
     if (lstat(join(folder, ".git").c_str(), &info) == 0) return true;
     if (folder == "/") return false;
   }
+}
+
+bool hasEnding(std::string_view name) { return name.find('.', name.rfind('/') + 1) != std::string_view::npos; }
+
+// Programs without an ending may be shell scripts.
+FileKind kindOf(const std::string& path, const struct stat& info) {
+  const FileKind kind = fileKind(path);
+  return kind == FileKind::Other && (info.st_mode & S_IXUSR) && !hasEnding(path) ? FileKind::Shell : kind;
 }
 
 class Finder {
@@ -209,7 +218,7 @@ class Finder {
       out.remove_prefix(std::min(out.size(), name.size() + 1));
       const bool repository = name.ends_with('/');
       // Files without an ending of ours are not even looked at, unless they could be a submodule or a link to a folder.
-      if (!repository && fileKind(name) == FileKind::Other && name.find('.', name.rfind('/') + 1) != std::string_view::npos) continue;
+      if (!repository && fileKind(name) == FileKind::Other && hasEnding(name)) continue;
       std::string path = join(folder, repository ? name.substr(0, name.size() - 1) : name);
       if (entry(path)) nested.push_back(std::move(path));
     }
@@ -248,12 +257,12 @@ class Finder {
       return false;
     }
     if (S_ISDIR(info.st_mode)) return true;
-    if (S_ISREG(info.st_mode) && fileKind(path) != FileKind::Other) {
+    if (S_ISREG(info.st_mode) && kindOf(path, info) != FileKind::Other) {
       if (through_link_) {
         addLinkedFile(path, info);
       } else {
         files_by_identity_.insert(identityOf(info));
-        addFile(path, fileKind(path));
+        addFile(path, kindOf(path, info));
       }
     }
     return false;
@@ -291,7 +300,7 @@ class Finder {
       while (const dirent* e = readdir(stream)) {
         const std::string_view name = e->d_name;
         if (name == "." || name == ".." || std::ranges::find(kSkippedFolders, name) != std::end(kSkippedFolders)) continue;
-        if (e->d_type == DT_REG && fileKind(name) == FileKind::Other) continue;
+        if (e->d_type == DT_REG && fileKind(name) == FileKind::Other && hasEnding(name)) continue;
         names.emplace_back(name);
       }
       closedir(stream);
@@ -323,6 +332,7 @@ FileKind fileKind(std::string_view path) {
   if (const std::string_view ending = endingIn(lower, kTemplateEndings); !ending.empty()) lower.resize(lower.size() - ending.size());
   if (!endingIn(lower, kSqlEndings).empty()) return FileKind::Sql;
   if (!endingIn(lower, kCppEndings).empty()) return FileKind::Cpp;
+  if (!endingIn(lower, kShellEndings).empty()) return FileKind::Shell;
   return FileKind::Other;
 }
 

@@ -11,9 +11,10 @@ namespace pglocklint {
 enum class FileKind {
   Sql,
   Cpp,    // named, not read yet
+  Shell,  // by its ending, or an executable file without one: then its first line says whether it is
   Other,
 };
-// By the name's ending, in any case: .sql .psql .pgsql .plpgsql .ddl, also as a template (.sql.in, .sql.j2, …).
+// By the name's ending, in any case: .sql .psql .pgsql .plpgsql .ddl, .sh .bash .ksh .zsh, also as a template (.sql.in, .sql.j2, …).
 FileKind fileKind(std::string_view path);
 
 struct SourceFile {
@@ -27,7 +28,7 @@ struct SourceFile {
 
 struct Discovery {
   std::string root;                // absolute
-  std::vector<SourceFile> files;   // SQL and C++, sorted by path, each once
+  std::vector<SourceFile> files;   // SQL, shell and C++, sorted by path, each once
   std::vector<std::string> errors; // a requested path cannot be used: one line each
   std::vector<UnitStatus> unread;  // folders below that cannot be read
 };

@@ -169,6 +169,13 @@ SourceRange LineIndex::range(std::uint32_t begin, std::uint32_t end) const {
   return r;
 }
 
+void MappedText::append(const MappedText& piece) {
+  const auto offset = static_cast<std::uint32_t>(text_.size());
+  if (piece.map_.empty()) addSegment(offset, 0);
+  for (const auto& [text, file] : piece.map_) addSegment(offset + text, file);
+  text_ += piece.text_;
+}
+
 std::uint32_t MappedText::toFile(std::uint32_t offset) const {
   if (map_.empty()) return offset;
   auto next = std::upper_bound(map_.begin(), map_.end(), offset, [](std::uint32_t o, const auto& entry) { return o < entry.first; });

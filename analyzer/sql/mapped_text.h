@@ -38,6 +38,7 @@ class MappedText {
     addSegment(static_cast<std::uint32_t>(text_.size()), file_offset);
     text_ += piece;
   }
+  void append(const MappedText& piece);  // with its own positions
   std::uint32_t toFile(std::uint32_t offset) const;
   // Part of this text, positions kept.
   MappedText substr(std::uint32_t begin, std::uint32_t length) const;

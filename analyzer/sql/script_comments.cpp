@@ -93,6 +93,21 @@ class AllowFinder {
            [&](const Token& t) { return decodeString(file.substr(t.begin, t.end - t.begin), t.begin); });
   }
 
+  // A shell script: each comment is a line's rest after '#'; what follows it is the next line that is no comment.
+  void searchShell(std::string_view file) {
+    for (std::size_t at = file.find(kAllow); at != std::string_view::npos;) {
+      const std::size_t line = at == 0 ? 0 : file.rfind('\n', at - 1) + 1;
+      const std::size_t end = std::min(file.find('\n', at), file.size());
+      const std::size_t first = allows_.size();
+      if (const std::size_t hash = file.find('#', line); hash < at)
+        comment(static_cast<std::uint32_t>(at), file.substr(at, end - at), [](std::uint32_t offset) { return offset; });
+      std::size_t next = file.find_first_not_of(kSpace, end);
+      while (next < file.size() && file[next] == '#') next = file.find_first_not_of(kSpace, std::min(file.find('\n', next), file.size()));
+      for (std::size_t i = first; i < allows_.size(); ++i) allows_[i].next_token = static_cast<std::uint32_t>(std::min(next, file.size()));
+      at = file.find(kAllow, end);
+    }
+  }
+
  private:
   // A body, which lies in the file as its map says.
   void search(const MappedText& body, int depth) {
@@ -199,6 +214,10 @@ Directive directiveOf(std::string_view comment) {
 void findAllows(std::string_view text, std::vector<Allow>& allows, std::vector<NotUnderstood>& problems) {
   if (text.find(kAllow) == std::string_view::npos) return;
   AllowFinder(text, allows, problems).search(text);
+}
+
+void findShellAllows(std::string_view text, std::vector<Allow>& allows, std::vector<NotUnderstood>& problems) {
+  AllowFinder(text, allows, problems).searchShell(text);
 }
 
 }  // namespace pglocklint::sql

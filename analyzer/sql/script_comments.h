@@ -21,5 +21,7 @@ Directive directiveOf(std::string_view comment);
 
 // All suppression comments of a file: also those inside function bodies. One that names no rule is a problem.
 void findAllows(std::string_view text, std::vector<Allow>& allows, std::vector<NotUnderstood>& problems);
+// The same for a shell script, whose comments begin with '#'.
+void findShellAllows(std::string_view text, std::vector<Allow>& allows, std::vector<NotUnderstood>& problems);
 
 }  // namespace pglocklint::sql

@@ -172,7 +172,7 @@ bool mentionsLockFunction(std::string_view text) {
 
 }  // namespace
 
-void ScriptReader::statement(const Piece& piece, const MappedText& text, ScriptFlow& flow) {
+void ScriptReader::statement(const Piece& piece, const MappedText& text, ScriptFlow& flow, std::string_view consumer) {
   ParsedStatement parsed = parseStatement(text, lines_);
   if (!parsed.error.empty()) {
     const auto size = static_cast<std::uint32_t>(text.text().size());
@@ -192,7 +192,7 @@ void ScriptReader::statement(const Piece& piece, const MappedText& text, ScriptF
   for (Event& e : parsed.events) {
     if (e.kind == EventKind::Ddl) e.ddl += first_ddl;
     for (Statement& s : e.statement) {
-      s.consumer = piece.consumer;
+      s.consumer = piece.consumer.empty() ? std::string(consumer) : piece.consumer.str();
       if (s.consumer == "gset" && !s.query.empty())
         for (const Target& t : s.query[0].targets) setVariable(t.name, false, s.range, flow);
       if (s.function >= 0) s.function += first_function;

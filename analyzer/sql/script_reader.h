@@ -54,8 +54,9 @@ class ScriptReader {
  public:
   ScriptReader(Unit& unit, const LineIndex& lines) : unit_(unit), lines_(lines) {}
 
-  // One statement; its functions, definitions and problems go to the unit. `text` is the statement's own text.
-  void statement(const Piece& piece, const MappedText& text, ScriptFlow& flow);
+  // One statement; its functions, definitions and problems go to the unit. `text` is the statement's own text. `consumer`: who takes
+  // the result where the piece itself does not say.
+  void statement(const Piece& piece, const MappedText& text, ScriptFlow& flow, std::string_view consumer = "");
   void command(std::string_view text, const SourceRange& range, ScriptFlow& flow);
 
  private:

@@ -47,6 +47,8 @@ TEST_CASE("file kinds") {
   CHECK(fileKind("ext--1.0.sql.in") == FileKind::Sql);
   CHECK(fileKind("x.sql.j2") == FileKind::Sql);
   CHECK(fileKind("x.hpp") == FileKind::Cpp);
+  CHECK(fileKind("run.sh") == FileKind::Shell);
+  CHECK(fileKind("run.SH.in") == FileKind::Shell);
   CHECK(fileKind("x.sql.bak") == FileKind::Other);
   CHECK(fileKind(".sql") == FileKind::Other);
   CHECK(fileKind("a.sql/readme") == FileKind::Other);
@@ -213,7 +215,7 @@ TEST_CASE("the repository's configuration does not make git run programs") {
   folder.write("hook.sh", "#!/bin/sh\ntouch " + folder.at("ran") + "\n");
   std::filesystem::permissions(folder.at("hook.sh"), std::filesystem::perms(0755));
   git(folder, {"config", "core.fsmonitor", folder.at("hook.sh")});
-  CHECK(names(find({folder.path()})) == "a.sql ");
+  CHECK(names(find({folder.path()})) == "a.sql hook.sh ");
   find({folder.path()}, true);
   CHECK_FALSE(std::filesystem::exists(folder.at("ran")));
 }

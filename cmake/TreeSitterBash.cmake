@@ -1,0 +1,12 @@
+# tree-sitter (Debian's) and its bash grammar, whose generated C scripts/setup puts into build/tree-sitter-bash.
+set(PGLOCKLINT_TREE_SITTER_BASH ${CMAKE_SOURCE_DIR}/build/tree-sitter-bash CACHE PATH "Folder of tree-sitter-bash (src/parser.c, src/scanner.c)")
+if(NOT EXISTS ${PGLOCKLINT_TREE_SITTER_BASH}/src/parser.c)
+  message(FATAL_ERROR "No src/parser.c in ${PGLOCKLINT_TREE_SITTER_BASH}: run scripts/setup")
+endif()
+find_path(TREE_SITTER_INCLUDE tree_sitter/api.h REQUIRED)
+find_library(TREE_SITTER_LIBRARY NAMES libtree-sitter.a tree-sitter REQUIRED)
+add_library(tree_sitter_bash STATIC ${PGLOCKLINT_TREE_SITTER_BASH}/src/parser.c ${PGLOCKLINT_TREE_SITTER_BASH}/src/scanner.c)
+target_include_directories(tree_sitter_bash PRIVATE ${PGLOCKLINT_TREE_SITTER_BASH}/src)
+target_include_directories(tree_sitter_bash INTERFACE ${TREE_SITTER_INCLUDE})
+target_compile_options(tree_sitter_bash PRIVATE -O1 -w)
+target_link_libraries(tree_sitter_bash PUBLIC ${TREE_SITTER_LIBRARY})

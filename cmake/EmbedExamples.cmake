@@ -1,6 +1,6 @@
-# Writes OUTPUT, a C++ source with the examples that `explain` shows: FIXTURES/<rule>/bad*.sql and good.sql.
+# Writes OUTPUT, a C++ source with the examples that `explain` shows: FIXTURES/<rule>/bad*.{sql,sh} and good.{sql,sh}.
 # cmake -DFIXTURES=… -DOUTPUT=… -P EmbedExamples.cmake
-file(GLOB examples RELATIVE ${FIXTURES} ${FIXTURES}/*/bad*.sql ${FIXTURES}/*/good.sql)
+file(GLOB examples RELATIVE ${FIXTURES} ${FIXTURES}/*/bad*.sql ${FIXTURES}/*/good.sql ${FIXTURES}/*/bad*.sh ${FIXTURES}/*/good.sh)
 list(SORT examples)
 set(entries "")
 foreach(example IN LISTS examples)

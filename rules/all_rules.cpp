@@ -22,6 +22,7 @@ std::span<const Rule> allRules() {
       kNullKey,                 // AL207
       kAmbiguousCompositeKey,   // AL209
       kNoMatchingOverload,      // AL210
+      kLockOnDifferentConnection,  // AL308
       kTryResultIgnored,        // AL309
       kPgLocksDecode,           // AL504
       kStatementNotUnderstood,  // AL901

@@ -18,6 +18,7 @@
 #include "program/walk.h"
 #include "routines.h"
 #include "wording.h"
+#include "work.h"
 
 namespace pglocklint {
 namespace {
@@ -49,45 +50,6 @@ int targetOf(const Statement& s, const Expr* call) {
 // --- scripts
 // -----------------------------------------------------------------------------------------------------------------
 
-bool readsOnly(const std::string& head) {
-  for (const std::string_view word :
-       {"SELECT", "SHOW", "EXPLAIN", "TABLE", "VALUES", "SET", "RESET", "LISTEN", "FETCH", "CLOSE"})
-    if (head == word || head.rfind(std::string(word) + " ", 0) == 0) return true;
-  return false;
-}
-
-bool changesData(const Query& q) {
-  const auto changes = [](const Query& x) {
-    return x.kind != QueryKind::Select && x.kind != QueryKind::Values && x.kind != QueryKind::SetOperation;
-  };
-  return changes(q) ||
-         std::any_of(q.ctes.begin(), q.ctes.end(), [&](const Cte& c) { return !c.query.empty() && changes(c.query[0]); });
-}
-
-// SELECT purge_sessions(): a function of the program may do anything; PostgreSQL's own do not do the work.
-bool callsProgram(const Statement& s, const Catalogue& catalogue) {
-  bool found = false;
-  forEachExpr(s, [&](const Expr& e, const QueryLevels&) {
-    found |= e.kind == ExprKind::Call && !findLockFunction(e.name) && !findBuiltin(e.name) &&
-             catalogue.routine(e.qualifier, e.name, e.args.size());
-  });
-  return found;
-}
-
-bool isWork(const Statement& s, const Catalogue& catalogue) {
-  switch (s.kind) {
-    case StatementKind::Query: return s.query.empty() || changesData(s.query[0]) || callsProgram(s, catalogue);
-    case StatementKind::Unparsed: return s.count > 1 || !readsOnly(s.head);
-    case StatementKind::Execute:
-    case StatementKind::CreateTableAs:
-    case StatementKind::Copy:
-    case StatementKind::Call:
-    case StatementKind::Do: return true;
-    case StatementKind::Utility: return !readsOnly(s.head);
-    default: return false;
-  }
-}
-
 struct ScriptView {
   bool work_follows = false;    // while the lock would be held
   bool in_transaction = false;  // BEGIN in the script before, COMMIT or ROLLBACK not yet
@@ -108,18 +70,11 @@ class ScriptTimeline {
                    t.verb == TransactionVerb::PrepareTransaction;
           if (m.ends || t.verb == TransactionVerb::Begin) in_transaction = !m.ends;
         }
-        for (const SessionOp& s : e.session) m.leaves_session = s.verb != SessionVerb::Include;
-        if (e.kind == EventKind::Ddl) {
-          m.work = true;
-          if (e.ddl >= 0 && static_cast<std::size_t>(e.ddl) < unit.ddl.size())
-            m.range = unit.ddl[static_cast<std::size_t>(e.ddl)].range;
-        }
-        for (const Statement& s : e.statement) {
-          at_[&s] = moments_.size();
-          ++statements_;
-          m.work = isWork(s, catalogue);
-          m.range = s.range;
-        }
+        for (const SessionOp& s : e.session) m.leaves_session |= s.verb == SessionVerb::Reconnect || s.verb == SessionVerb::Quit ||
+                                                                 s.verb == SessionVerb::Start || s.verb == SessionVerb::End;
+        m.work = isWork(e, catalogue);
+        m.range = placeOf(e, unit);
+        for (const Statement& s : e.statement) at_[&s] = moments_.size(), ++statements_;
         m.in_transaction = in_transaction;
         moments_.push_back(m);
       }

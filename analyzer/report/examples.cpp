@@ -14,7 +14,8 @@ std::string withoutExpectation(std::string_view line) {
       const auto rest = end == std::string::npos ? kept.size() : kept.find_first_not_of(' ', end + 2);
       kept.erase(at, (rest == std::string::npos ? kept.size() : rest) - at);
     }
-    if (const auto at = kept.find(std::string("-- ").append(mark)); at != std::string::npos) kept.erase(at);
+    for (const std::string_view comment : {"-- ", "# ", "// "})
+      if (const auto at = kept.find(std::string(comment).append(mark)); at != std::string::npos) kept.erase(at);
   }
   kept.erase(kept.find_last_not_of(" \t\r") + 1);
   return kept;

@@ -1,4 +1,4 @@
-// The examples of each rule (fixtures/<rule>/bad*.sql and good.sql), compiled in for `explain` and docs/rules.md.
+// The examples of each rule (fixtures/<rule>/bad*.sql and good.sql, also .sh), compiled in for `explain` and docs/rules.md.
 #pragma once
 #include <span>
 #include <string>

@@ -53,11 +53,20 @@ std::string_view clauseFixture(std::string_view clause) {
 struct ShownExample {
   std::string_view title;
   std::string text;
+  std::string_view language;  // for Markdown
 };
+
+std::string_view endingOf(std::string_view file) { return file.substr(std::min(file.rfind('.'), file.size())); }
+std::string_view languageOf(std::string_view file) {
+  const std::string_view ending = endingOf(file);
+  return ending == ".sh" ? "sh" : ending == ".cpp" ? "cpp" : "sql";
+}
 std::vector<ShownExample> examplesOf(const RuleInfo& info) {
   std::vector<ShownExample> shown;
-  if (!info.clauses.empty()) shown.push_back({"Reported", exampleText(info.name, clauseFixture(info.clauses.front()))});
-  shown.push_back({"Not reported", exampleText(info.name, "good.sql")});
+  const std::string_view bad = info.clauses.empty() ? "bad.sql" : clauseFixture(info.clauses.front());
+  const std::string good = "good" + std::string(endingOf(bad));
+  shown.push_back({"Reported", exampleText(info.name, bad), languageOf(bad)});
+  shown.push_back({"Not reported", exampleText(info.name, good), languageOf(good)});
   std::erase_if(shown, [](const ShownExample& e) { return e.text.empty(); });
   return shown;
 }
@@ -123,7 +132,7 @@ std::string ruleHelpText(const RuleInfo& info) {
 
 std::string ruleHelpMarkdown(const RuleInfo& info) {
   std::string out = fmt::format("{}\n\n{}\n\n**What to write instead.** {}\n", sentence(info.summary), info.explanation, info.remedy);
-  for (const ShownExample& e : examplesOf(info)) out += fmt::format("\n{}:\n\n```sql\n{}```\n", e.title, e.text);
+  for (const ShownExample& e : examplesOf(info)) out += fmt::format("\n{}:\n\n```{}\n{}```\n", e.title, e.language, e.text);
   out += fmt::format("\nTo allow it: `-- pglocklint:allow({}) the reason` on the line, or before the statement.\n", info.name);
   return out;
 }

@@ -107,6 +107,7 @@ void ScriptReader::command(std::string_view text, const SourceRange& range, Scri
   if (name == "i" || name == "include" || name == "ir" || name == "include_relative")
     flow.add(SessionOp{SessionVerb::Include, range, rest, name == "ir" || name == "include_relative"});
   else if (name == "c" || name == "connect") flow.add(SessionOp{SessionVerb::Reconnect, range, rest});
+  else if (name == "!" || name == "copy") flow.addUnparsed(range, "\\" + name);  // may do anything
   else if (name == "q" || name == "quit") flow.add(SessionOp{SessionVerb::Quit, range, ""});
   else if (name == "set" || name == "unset") setVariable(rest, name == "set", range, flow);
   else if (name == "if") flow.beginIf();

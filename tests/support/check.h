@@ -66,11 +66,11 @@ inline std::vector<Annotation> annotations(const std::string& file, std::string_
     begin = end + 1;
     for (const Word& word : kWords)
       for (std::size_t at = row.find(word.text); at != std::string_view::npos; at = row.find(word.text, at)) {
-        // A comment must open before the word, or directly hold it: "-- expect: x", "/* expect: x */", "// expect: x".
+        // A comment must open before the word, or directly hold it: "-- expect: x", "/* expect: x */", "// expect: x", "# expect: x".
         const std::string_view before = row.substr(0, at);
         at += word.text.size();
         if (before.find("--") == std::string_view::npos && before.find("/*") == std::string_view::npos &&
-            before.find("//") == std::string_view::npos)
+            before.find("//") == std::string_view::npos && before.find("# ") == std::string_view::npos)
           continue;
         while (at < row.size()) {  // names, separated by commas
           std::size_t stop = at;

@@ -22,7 +22,8 @@ std::span<const Rule> allRules() {
       kNullKey,                 // AL207
       kAmbiguousCompositeKey,   // AL209
       kNoMatchingOverload,      // AL210
-      kLockOnDifferentConnection,  // AL308
+      kSessionLockWithTransactionPooler,  // AL306
+      kLockOnDifferentConnection,         // AL308
       kTryResultIgnored,        // AL309
       kPgLocksDecode,           // AL504
       kStatementNotUnderstood,  // AL901

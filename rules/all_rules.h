@@ -24,7 +24,8 @@ extern const Rule kAmbiguousCompositeKey;     // AL209
 extern const Rule kNoMatchingOverload;        // AL210
 // AL3xx: how long a lock is held, and what becomes of it
 extern const Rule kLockOnDifferentConnection;
-extern const Rule kLockOnDifferentConnection;  // AL308
+extern const Rule kSessionLockWithTransactionPooler;  // AL306
+extern const Rule kLockOnDifferentConnection;         // AL308
 extern const Rule kTryResultIgnored;         // AL309
 // AL5xx: reading pg_locks
 extern const Rule kPgLocksDecode;            // AL504

@@ -14,41 +14,12 @@
 #include <fmt/format.h>
 
 #include "all_rules.h"
-#include "work.h"
+#include "sessions.h"
 #include "wording.h"
+#include "work.h"
 
 namespace pglocklint {
 namespace {
-
-// One event of a script and the session it is in, counted from 0.
-struct Moment {
-  const Event* event = nullptr;
-  int session = 0;
-};
-
-struct Session {
-  const SessionOp* ended_by = nullptr;  // \c, or the end of psql
-};
-
-// A script cut into its sessions, in written order.
-struct Script {
-  std::vector<Moment> moments;
-  std::vector<Session> sessions{1};
-  std::unordered_map<const Statement*, std::size_t> at;
-
-  explicit Script(const Function& function) {
-    for (const Block& b : function.blocks)
-      for (const Event& e : b.events) {
-        for (const SessionOp& op : e.session) {
-          if (op.verb != SessionVerb::Reconnect && op.verb != SessionVerb::End) continue;
-          sessions.back().ended_by = &op;
-          sessions.emplace_back();
-        }
-        for (const Statement& s : e.statement) at[&s] = moments.size();
-        moments.push_back({&e, static_cast<int>(sessions.size()) - 1});
-      }
-  }
-};
 
 struct Sites {
   std::unordered_map<const Statement*, std::vector<const LockSite*>> by_statement;
@@ -69,20 +40,21 @@ const LockSite* releaseOf(const LockSite& lock, const Event& event, const Sites&
   return nullptr;
 }
 
-void checkLock(const LockSite& site, const Script& script, const Sites& sites, Report& report) {
-  const auto found = script.at.find(site.statement);
-  if (found == script.at.end()) return;
-  const int session = script.moments[found->second].session;
+void checkLock(const LockSite& site, const ScriptSessions& script, const Sites& sites, Report& report) {
+  const int found = script.momentOf(site.statement);
+  if (found < 0) return;
+  const std::vector<Moment>& moments = script.moments();
+  const int session = moments[static_cast<std::size_t>(found)].session;
   const Catalogue& catalogue = report.program().catalogue;
   const Unit& unit = report.program().units[static_cast<std::size_t>(site.unit)];
-  const SessionOp* end = script.sessions[static_cast<std::size_t>(session)].ended_by;
+  const SessionOp* end = script.session(session).ended_by;
   if (!end) return;
   const Event* work = nullptr;
   const LockSite* release = nullptr;
-  for (std::size_t i = found->second + 1; i < script.moments.size() && !release; ++i) {
-    const Event& event = *script.moments[i].event;
+  for (std::size_t i = static_cast<std::size_t>(found) + 1; i < moments.size() && !release; ++i) {
+    const Event& event = *moments[i].event;
     const LockSite* released = releaseOf(site, event, sites);
-    if (script.moments[i].session == session) {
+    if (moments[i].session == session) {
       if (released || isWork(event, catalogue)) return;
       continue;
     }
@@ -106,7 +78,7 @@ void check(const Program& program, Report& report) {
   Sites sites;
   for (const LockSite& site : program.sites)
     if (site.live && site.host == SiteHost::Statement && site.statement && site.lock) sites.by_statement[site.statement].push_back(&site);
-  std::unordered_map<const Function*, Script> scripts;
+  std::unordered_map<const Function*, ScriptSessions> scripts;
   const Expr* last = nullptr;
   for (const LockSite& site : program.sites) {
     if (!site.live || site.host != SiteHost::Statement || !site.function || !site.statement || !site.lock || site.call == last) continue;

@@ -88,7 +88,9 @@ int check(const CheckOptions& options) {
   addLimits(options, project.facts, *settle_options);
 
   progress.stage("analyzing");
-  const Program program = link(std::move(project.facts.units));                       // link
+  Program program = link(std::move(project.facts.units));                             // link
+  program.poolers = std::move(project.facts.poolers);
+  program.pooler_mode = project.config.pooler;
   SourceCache sources(project.facts.source);
   Settled settled = settle(applyRules(program, allRules()), program, allRules(), *settle_options, sources);  // rules, settle
   if (!options.write_baseline.empty()) return writeBaseline(options, settled.findings);

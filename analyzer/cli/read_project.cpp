@@ -14,6 +14,7 @@
 #include "source/discover.h"
 #include "source/git_index.h"
 #include "source/parallel.h"
+#include "source/pooler.h"
 #include "source/read_file.h"
 #include "source/runner.h"
 #include "source/search.h"
@@ -190,14 +191,17 @@ ProjectFacts readProject(const ProjectInput& given) {
 
   for (const SourceFile& f : found.files)
     if (f.changed) facts.staged.push_back(f.path);
-  std::vector<std::string> paths, scripts;
+  std::vector<std::string> paths, scripts, poolers;
   for (const SourceFile& f : found.files) {
     if (f.kind == FileKind::Sql) paths.push_back(f.path);
     if (f.kind == FileKind::Shell) scripts.push_back(f.path);
+    if (f.kind == FileKind::Pooler) poolers.push_back(f.path);
   }
   if (!input.stdin_path.empty() && std::find(paths.begin(), paths.end(), input.stdin_path) == paths.end())
     paths.push_back(input.stdin_path);
   const auto texts = std::make_shared<const Texts>(found, input);
+  for (const std::string& path : poolers)
+    if (auto pooler = readPooler(path, texts->read(path).text)) facts.poolers.push_back(std::move(*pooler));
   ShellReading shell = readShellScripts(scripts, [&](const std::string& path) { return texts->read(path); }, input.threads);
   for (const auto& [path, error] : shell.unread) facts.unread.push_back({path, "not-read", error});
   for (const auto& [path, mode] : shell.runs) paths.push_back(path);  // whatever they are called

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/finding.h"
+#include "model/pooler.h"
 #include "model/unit.h"
 
 namespace pglocklint {
@@ -32,6 +33,7 @@ struct ProjectFacts {
   std::string root;                     // absolute; files are named relative to it
   std::vector<std::string> errors;      // fatal: the run ends with exit 2
   std::vector<UnitStatus> unread;       // files that could not be read, or only in part
+  std::vector<Pooler> poolers;          // sorted by file
   std::uint64_t files = 0;              // files looked at
   std::vector<std::string> staged;      // `staged` only: files whose index content differs from HEAD, sorted
   // The text of a file as it was analyzed (index content with `staged`); empty when there is none.

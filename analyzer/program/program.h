@@ -8,6 +8,7 @@
 #include "model/unit.h"
 #include "model/value.h"
 #include "model/finding.h"
+#include "model/pooler.h"
 #include "program/catalogue.h"
 #include "program/evaluate.h"
 
@@ -55,6 +56,8 @@ struct Program {
   Catalogue catalogue;
   std::deque<LockSite> sites;      // sorted by unit, position
   std::vector<PgLocksRead> pg_locks;
+  std::vector<Pooler> poolers;     // whose configurations are in the tree
+  std::string pooler_mode;         // what the project's configuration says of poolers: a PoolMode, "none", or empty
   std::uint64_t superseded = 0;    // function, view, trigger and policy definitions that a later one replaced
   bool whole = true;               // the whole program was analyzed (for unused-allow)
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "shell/psql_call.h"
 #include "shell/syntax.h"
@@ -28,7 +29,11 @@ constexpr std::size_t kMostCalls = 2000;  // calls taken in, of one script
 struct Io {
   std::optional<std::vector<PsqlInput>> input;  // nullopt: the script's own
   bool output_taken = false;                    // by a pipe, a substitution or a file
+  std::map<std::string, std::string> environment;  // set for this command alone: PGHOST=… psql
 };
+
+// libpq's environment variables (manual 34.15) and the parameters that they stand for.
+const std::map<std::string, std::string> kEnvironment{{"PGHOST", "host"}, {"PGPORT", "port"}, {"PGDATABASE", "dbname"}, {"PGUSER", "user"}};
 
 class Walker {
  public:
@@ -385,6 +390,8 @@ class Walker {
     Io mine = io;
     for (const Node& c : n.children) {
       if (c.is("herestring_redirect")) mine.input = {{InputKind::Commands, herestring(s, c)}};
+      if (c.is("variable_assignment") && c.withField("name") && c.withField("value"))
+        mine.environment[std::string(textOf(s, *c.withField("name")))] = expandNode(s, *c.withField("value")).str();
       if (!c.children.empty()) substitutions(s, c, io);
     }
     const std::vector<Word> all = words(s, n);
@@ -433,9 +440,12 @@ class Walker {
     }
     const bool certain = call.options_known && call.autocommit;
     if (!certain) facts_.unit.runner.transaction = TransactionMode::Unknown;
-    std::string database;
-    for (const Word& w : call.connection) database += (database.empty() ? "" : " ") + w.str();
-    flow().add(SessionOp{SessionVerb::Start, where, database});
+    for (const auto& [name, parameter] : kEnvironment) {
+      if (call.connection.contains(parameter)) continue;
+      if (const auto own = io.environment.find(name); own != io.environment.end()) call.connection[parameter] = own->second;
+      else if (const Word* value = variable(name)) call.connection[parameter] = value->str();
+    }
+    flow().add(SessionOp{SessionVerb::Start, where, connectionString(call.connection)});
     if (call.single_transaction) flow().add(transaction(TransactionVerb::Begin, where));
     TransactionMode mode = call.single_transaction ? TransactionMode::OnePerFile : certain ? TransactionMode::Autocommit : TransactionMode::Unknown;
     for (const PsqlInput& input : call.inputs) {

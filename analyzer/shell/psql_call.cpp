@@ -21,6 +21,11 @@ constexpr std::array<std::string_view, 27> kRunners = {
     "xargs"};
 constexpr std::array<std::string_view, 7> kShells = {"sh", "bash", "dash", "ash", "ksh", "zsh", "busybox"};
 
+struct Parameter {
+  std::string_view letter, option, name;
+};
+constexpr Parameter kParameters[] = {{"d", "dbname", "dbname"}, {"h", "host", "host"}, {"p", "port", "port"}, {"U", "username", "user"}};
+
 template <class List>
 bool contains(const List& list, std::string_view s) {
   return std::find(list.begin(), list.end(), s) != list.end();
@@ -90,8 +95,10 @@ class Arguments {
       else call_.inputs.push_back({InputKind::File, value});
     } else if (name == "v" || name == "variable") {
       if (value.str().starts_with("AUTOCOMMIT")) call_.autocommit = false;
-    } else if (name == "d" || name == "dbname" || name == "h" || name == "host" || name == "p" || name == "port") {
-      call_.connection.push_back(value);
+    } else if (const auto parameter = std::find_if(std::begin(kParameters), std::end(kParameters),
+                                                   [&](const Parameter& p) { return name == p.letter || name == p.option; });
+               parameter != std::end(kParameters)) {
+      call_.connection[std::string(parameter->name)] = value.str();
     }
   }
 
@@ -101,7 +108,8 @@ class Arguments {
     if (unknownWhole(word) && (s == "${@}" || s == "${*}" || s.find("OPT") != std::string::npos || s.find("ARG") != std::string::npos ||
                                s.find("opts") != std::string::npos || s.find("args") != std::string::npos || s == "${expansion}"))
       call_.options_known = false;
-    call_.connection.push_back(word);
+    else if (!call_.connection.contains("dbname")) call_.connection["dbname"] = s;
+    else call_.connection.try_emplace("user", s);
   }
 
   const std::vector<Word>& words_;
@@ -110,6 +118,23 @@ class Arguments {
 };
 
 }  // namespace
+
+std::string connectionString(const std::map<std::string, std::string>& parameters) {
+  const auto database = parameters.find("dbname");
+  const std::string whole = database == parameters.end() ? "" : database->second;
+  const bool complete = whole.find("://") != std::string::npos || whole.find('=') != std::string::npos;
+  if (complete || (parameters.size() == 1 && !whole.empty())) {
+    std::string text = whole;
+    if (complete && whole.find("://") == std::string::npos)
+      for (const auto& [name, value] : parameters)
+        if (name != "dbname") text += " " + name + "=" + value;
+    return text;
+  }
+  std::string text;
+  for (const std::string name : {"host", "port", "dbname", "user"})
+    if (const auto it = parameters.find(name); it != parameters.end()) text += (text.empty() ? "" : " ") + name + "=" + it->second;
+  return text;
+}
 
 PsqlCall readPsqlCall(const std::vector<Word>& words) { return Arguments(words).read(); }
 

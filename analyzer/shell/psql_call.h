@@ -1,5 +1,6 @@
 // One call of psql: its arguments, as its manual page has them.
 #pragma once
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,8 +28,12 @@ struct PsqlCall {
   std::size_t input_at = 0;
   bool options_known = true;         // false: arguments whose value is not known may hold further options
   bool autocommit = true;            // false: AUTOCOMMIT was set
-  std::vector<Word> connection;      // what names the database: -d, -h, -p and the free arguments
+  // What names the server and the database, by libpq's parameter names; dbname may hold a whole connection string.
+  std::map<std::string, std::string> connection;
 };
+
+// libpq's connection string for these parameters: "host=h port=6432 dbname=d", or the string that dbname holds.
+std::string connectionString(const std::map<std::string, std::string>& parameters);
 
 // `words` are the arguments after `psql`.
 PsqlCall readPsqlCall(const std::vector<Word>& words);

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "source/git_index.h"
+#include "source/pooler.h"
 #include "source/process.h"
 #include "source/read_file.h"
 
@@ -326,6 +327,7 @@ class Finder {
 }  // namespace
 
 FileKind fileKind(std::string_view path) {
+  if (isPoolerName(path)) return FileKind::Pooler;
   const std::size_t slash = path.rfind('/');
   std::string lower(slash == std::string_view::npos ? path : path.substr(slash + 1));
   std::ranges::transform(lower, lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });

@@ -12,6 +12,7 @@ enum class FileKind {
   Sql,
   Cpp,    // named, not read yet
   Shell,  // by its ending, or an executable file without one: then its first line says whether it is
+  Pooler, // configuration of a connection pooler
   Other,
 };
 // By the name's ending, in any case: .sql .psql .pgsql .plpgsql .ddl, .sh .bash .ksh .zsh, also as a template (.sql.in, .sql.j2, …).

@@ -72,6 +72,14 @@ TEST_CASE("psql runs through other programs and through strings that a shell run
   CHECK(events("apt-get install -y psql\nwhich psql\n") == "");
 }
 
+TEST_CASE("what a psql connects to is libpq's connection string") {
+  const auto target = [](const std::string& script) { return events(script).substr(0, events(script).find('\n')); };
+  CHECK(target("psql -h db -p 6432 -U me -d app -c 'SELECT 1'\n") == "start host=db port=6432 dbname=app user=me");
+  CHECK(target("psql 'host=db port=6432' -c 'SELECT 1'\n") == "start host=db port=6432");
+  CHECK(target("export PGHOST=db\nPGPORT=6432 psql app me -c 'SELECT 1'\n") == "start host=db port=6432 dbname=app user=me");
+  CHECK(target("psql postgresql://u@h:6432/app -c 'SELECT 1'\n") == "start postgresql://u@h:6432/app");
+}
+
 TEST_CASE("-1 is a transaction around all that the process is given") {
   CHECK(events("psql -1 -f migrate.sql -c 'SELECT 1'\n") == "start\nbegin\ninclude migrate.sql\n1:28 SELECT 1\ncommit\nend\n");
   CHECK(events("psql --single-transaction <<E\nSELECT 1;\nE\n") == "start\nbegin\n2:1 SELECT 1\ncommit\nend\n");

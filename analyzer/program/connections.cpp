@@ -1,0 +1,126 @@
+#include "program/connections.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace pglocklint {
+
+namespace {
+
+constexpr std::string_view kServerPort = "5432";  // libpq's default
+
+// A value that is not a constant: a shell or template expansion, a placeholder.
+bool isUnknown(std::string_view value) {
+  return value.find("${") != std::string_view::npos || value.find("{{") != std::string_view::npos || value.find('%') == 0 || value == "?";
+}
+
+void set(ConnectionTarget& t, std::string_view key, std::string value) {
+  const bool known = !isUnknown(value);
+  if (key == "host" || key == "hostaddr") t.host = std::move(value), t.host_known = known;
+  else if (key == "port") t.port = std::move(value), t.port_known = known;
+  else if (key == "dbname") t.database = std::move(value), t.database_known = known;
+  else if (key == "user") t.user = std::move(value);
+  else if (key == "target_session_attrs") t.target_session_attrs = std::move(value);
+  else if (key == "pgbouncer") t.pooler_hint = value == "true" || value == "1";
+}
+
+// postgresql://user:password@host:port/database?key=value
+void readUri(ConnectionTarget& t, std::string_view rest) {
+  const std::size_t query = rest.find('?');
+  std::string_view options = query == std::string_view::npos ? std::string_view{} : rest.substr(query + 1);
+  rest = rest.substr(0, query);
+  if (const std::size_t slash = rest.find('/'); slash != std::string_view::npos) {
+    set(t, "dbname", std::string(rest.substr(slash + 1)));
+    rest = rest.substr(0, slash);
+  }
+  if (const std::size_t at = rest.rfind('@'); at != std::string_view::npos) {
+    set(t, "user", std::string(rest.substr(0, std::min(rest.find(':'), at))));
+    rest = rest.substr(at + 1);
+  }
+  std::string hosts, ports;
+  while (!rest.empty()) {
+    const std::string_view one = rest.substr(0, rest.find(','));
+    const std::size_t colon = one.ends_with(']') ? std::string_view::npos : one.rfind(':');
+    hosts += (hosts.empty() ? "" : ",") + std::string(one.substr(0, colon));
+    if (colon != std::string_view::npos) ports += (ports.empty() ? "" : ",") + std::string(one.substr(colon + 1));
+    rest.remove_prefix(std::min(one.size() + 1, rest.size()));
+  }
+  if (!hosts.empty()) set(t, "host", hosts);
+  if (!ports.empty()) set(t, "port", ports);
+  while (!options.empty()) {
+    const std::string_view one = options.substr(0, options.find('&'));
+    if (const std::size_t equals = one.find('='); equals != std::string_view::npos)
+      set(t, one.substr(0, equals), std::string(one.substr(equals + 1)));
+    options.remove_prefix(std::min(one.size() + 1, options.size()));
+  }
+}
+
+void readKeywords(ConnectionTarget& t, std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t equals = text.find('=', at);
+    if (equals == std::string_view::npos) return;
+    std::size_t begin = text.find_last_of(" \t\n", equals == 0 ? 0 : equals - 1);
+    begin = begin == std::string_view::npos || begin < at ? at : begin + 1;
+    const std::string_view key = text.substr(begin, equals - begin);
+    std::string value;
+    std::size_t i = equals + 1;
+    const bool quoted = i < text.size() && text[i] == '\'';
+    for (i += quoted; i < text.size() && (quoted ? text[i] != '\'' : !std::isspace(static_cast<unsigned char>(text[i]))); ++i) {
+      if (text[i] == '\\' && i + 1 < text.size()) ++i;
+      value += text[i];
+    }
+    set(t, key, std::move(value));
+    at = i + 1;
+  }
+}
+
+// Providers whose pooler is told by its name: Neon's pooled endpoints, Supabase's Supavisor (6543: transaction mode; 5432: session).
+bool isProvidersPooler(const ConnectionTarget& t) {
+  const bool neon = t.host.find("-pooler.") != std::string::npos && t.host.ends_with(".neon.tech");
+  const bool supabase = (t.host.ends_with(".supabase.com") || t.host.ends_with(".supabase.co")) && t.port == "6543";
+  return t.host_known && (neon || supabase);
+}
+
+const Pool* poolFor(const Pooler& pooler, const ConnectionTarget& t) {
+  for (const Pool& p : pooler.pools)
+    if ((p.user.empty() || p.user == t.user) && (p.database == "*" || (t.database_known && p.database == t.database))) return &p;
+  return nullptr;
+}
+
+// A server that the pooler leads to: whoever connects there does without the pooler.
+bool isServerOf(const Pooler& pooler, const ConnectionTarget& t, std::string_view port) {
+  return std::any_of(pooler.pools.begin(), pooler.pools.end(), [&](const Pool& p) { return !p.host.empty() && p.host == t.host && p.port == port; });
+}
+
+}  // namespace
+
+ConnectionTarget connectionTarget(std::string_view text) {
+  ConnectionTarget t;
+  const std::size_t scheme = text.find("://");
+  if (text.starts_with("postgres") && scheme != std::string_view::npos) readUri(t, text.substr(scheme + 3));
+  else if (text.find('=') != std::string_view::npos) readKeywords(t, text);
+  else if (isUnknown(text)) t.unknown = true;
+  else t.database = std::string(text);
+  t.several_hosts = t.host.find(',') != std::string::npos;
+  return t;
+}
+
+PoolerFinding findPooler(const ConnectionTarget& target, const std::vector<Pooler>& poolers) {
+  if (target.pooler_hint || isProvidersPooler(target)) return {PoolerMatch::Certain, PoolMode::Transaction, nullptr, nullptr};
+  PoolerFinding possible;
+  for (const Pooler& pooler : poolers) {
+    const Pool* pool = poolFor(pooler, target);
+    if (!pool || pool->mode == PoolMode::Session) continue;
+    if (target.unknown || !target.port_known) {
+      if (possible.match == PoolerMatch::None) possible = {PoolerMatch::Possible, pool->mode, &pooler, pool};
+      continue;
+    }
+    const std::string_view port = target.port.empty() ? kServerPort : std::string_view(target.port);
+    // A host that is given and a port that is the pooler's: the port alone is telling unless it is the servers' usual one.
+    const bool same_port = port == pooler.port && (port != kServerPort || target.host.find(pooler.program) != std::string::npos);
+    if (same_port && !isServerOf(pooler, target, port)) return {PoolerMatch::Certain, pool->mode, &pooler, pool};
+  }
+  return possible;
+}
+
+}  // namespace pglocklint

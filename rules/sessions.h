@@ -1,0 +1,39 @@
+// A script cut into its sessions: psql processes of a shell script, and what \c separates.
+#pragma once
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "rule.h"
+
+namespace pglocklint {
+
+// One event of a script and the session it is in, counted from 0.
+struct Moment {
+  const Event* event = nullptr;
+  int session = 0;
+};
+
+struct Session {
+  std::string target;                    // libpq connection string, as far as it is written
+  bool target_written = false;           // false: the script itself says nothing of the connection
+  const SessionOp* begun_by = nullptr;   // psql or \c; null: the script's own first session
+  const SessionOp* ended_by = nullptr;   // \c, or the end of psql
+};
+
+class ScriptSessions {
+ public:
+  explicit ScriptSessions(const Function& script);
+
+  const std::vector<Moment>& moments() const { return moments_; }
+  const Session& session(int index) const { return sessions_[static_cast<std::size_t>(index)]; }
+  // Index into moments(), or -1.
+  int momentOf(const Statement* statement) const;
+
+ private:
+  std::vector<Moment> moments_;  // in written order
+  std::vector<Session> sessions_;
+  std::unordered_map<const Statement*, int> at_;
+};
+
+}  // namespace pglocklint

@@ -96,7 +96,7 @@ void reportConflict(const LockSite& at, const LockSite& other, const std::string
                          fmt::format("{} shares its key {} with another purpose: {}. Work that has nothing in common waits for each other, and can "
                                      "deadlock. Give each purpose a key space of its own: a class number (class, id), or a hashed prefix, "
                                      "hashtextextended('orders/' || id, 0).",
-                                     callText(at), at.key.class_text, why));
+                                     callText(at), keyClassText(at.key), why));
   f.related.push_back(report.place(other.unit, other.call->range, fmt::format("the other purpose: {}", callText(other))));
 }
 

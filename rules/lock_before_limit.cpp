@@ -12,6 +12,8 @@
 //
 // A FOR loop of PL/pgSQL fetches 10 rows ahead, then 50: left by EXIT or RETURN, it has locked rows that the loop never saw.
 //
+// A cursor that is moved (MOVE) computes the rows it passes over, and one that steps back computes them again.
+//
 // Silent where a sub-select with LIMIT (or OFFSET 0, or a MATERIALIZED CTE) has picked the rows before the call.
 #include <algorithm>
 
@@ -108,6 +110,20 @@ void reportNotGuaranteed(const LockSite& site, const Evaluation& e, Report& repo
     f.related.push_back(report.place(site.unit, e.limit_blame.range, "LIMIT of the same query level"));
 }
 
+// A cursor that steps back computes its select list anew: the same session locks are taken once more.
+bool reportBackward(const LockSite& site, const Evaluation& e, Report& report) {
+  const bool stacks = site.lock && site.lock->acquires() && site.lock->scope == LockScope::Session;
+  if (e.rows_blame.cause != Cause::BackwardFetch || !stacks) return false;
+  Finding& f = report.at(
+      site, site.call->range,
+      fmt::format("{} runs again for each row that FETCH BACKWARD steps on: a cursor computes its select list anew whenever it moves to a "
+                  "row. A session lock is then held twice, and one unlock leaves it held. Fetch the rows without locking, and take the lock "
+                  "in a statement of its own.",
+                  callText(site)));
+  if (e.rows_blame.range.known()) f.related.push_back(report.place(site.unit, e.rows_blame.range, "the cursor steps back here"));
+  return true;
+}
+
 void check(const Program& program, Report& report) {
   const Expr* last = nullptr;  // a wrapper with several lock calls is one call here
   for (const LockSite& site : program.sites) {
@@ -120,7 +136,7 @@ void check(const Program& program, Report& report) {
         reportDiscarded(site, e, blames, report);
       else if (e.rows == Rows::Exact && e.limited && e.sureness == Sureness::NotGuaranteed && !isCondition(e.position) && !site.key.constant)
         reportNotGuaranteed(site, e, report);
-      else
+      else if (!reportBackward(site, e, report))
         continue;
       last = site.call;
       break;
@@ -152,7 +168,8 @@ const Rule kLockBeforeLimit{
                     "for rows that SKIP LOCKED passes over | bad_skip_locked.sql",
                     "ordering by the call | bad_order_by_call.sql", "hidden in a sub-select | bad_hidden.sql",
                     "or may run: only the manual's guarantee is missing | bad_select_list.sql",
-                    "or that a PL/pgSQL loop left early had prefetched | bad_loop_left_early.sql"},
+                    "or that a PL/pgSQL loop left early had prefetched | bad_loop_left_early.sql",
+                    "or that a cursor passes over or visits again | bad_cursor.sql"},
     },
     check};
 

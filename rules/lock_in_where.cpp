@@ -60,9 +60,27 @@ std::string why(const Evaluation& e, Cause cause) {
          "orders them";
 }
 
+// A sub-select that stays one (LIMIT, OFFSET 0, MATERIALIZED, a volatile column that the condition reads) computes its select list
+// before the enclosing query's condition rejects rows.
+bool rejectedOutside(const Evaluation& e) {
+  return !inCondition(e.position) && e.rows == Rows::Superset && e.sureness == Sureness::Always &&
+         e.rows_blame.cause == Cause::OuterCondition;
+}
+
 std::string effect(const LockSite& site) {
   if (!site.lock || !site.lock->acquires()) return "The locks of rejected rows are released too.";
   return fmt::format("A row locked and then rejected stays locked {}.", heldUntil(site));
+}
+
+void reportOutside(const LockSite& site, const Evaluation& e, Report& report) {
+  Finding& f = report.at(
+      site, site.call->range,
+      fmt::format("{} runs for every row of its sub-select, and a condition of the enclosing query rejects some of them afterwards: "
+                  "PostgreSQL computes a volatile column before it can test the rows outside. {} Move the conditions on other columns "
+                  "into the sub-select, and leave outside only the test of the call's own result.",
+                  callText(site), effect(site)));
+  for (const Blame& b : conditions(e))
+    if (b.range.known()) f.related.push_back(report.place(site.unit, b.range, "rejects rows that are locked already"));
 }
 
 void check(const Program& program, Report& report) {
@@ -71,8 +89,15 @@ void check(const Program& program, Report& report) {
     if (!site.live || site.host != SiteHost::Statement || site.call == last) continue;
     for (const CallEvaluation& call : site.evaluations) {
       const Evaluation& e = call.evaluation;
-      if (e.sureness == Sureness::Unknown || e.runs == Runs::Never || e.rows == Rows::Exact || !inCondition(e.position))
-        continue;
+      if (e.sureness == Sureness::Unknown || e.runs == Runs::Never || e.rows == Rows::Exact) continue;
+      // The same transaction-level key again and again holds one lock: a nuisance, not a leak.
+      const bool harmless_key = site.key.constant && site.lock && site.lock->scope == LockScope::Transaction;
+      if (rejectedOutside(e) && !harmless_key) {
+        last = site.call;
+        reportOutside(site, e, report);
+        break;
+      }
+      if (!inCondition(e.position)) continue;
       const std::vector<Blame> blames = conditions(e);
       if (blames.empty()) continue;
       last = site.call;
@@ -82,10 +107,8 @@ void check(const Program& program, Report& report) {
                                          "those; or guard it: CASE WHEN … THEN {}(…) ELSE false END.",
                                          callText(site), where(e.position), clauseName(blames.front().cause),
                                          why(e, blames.front().cause), effect(site), site.call->name));
-      // The same transaction-level key again and again holds one lock: a nuisance, not a leak.
-      const bool harmless = site.key.constant && site.lock && site.lock->scope == LockScope::Transaction;
       const bool always = e.sureness == Sureness::Always && e.rows == Rows::Superset;
-      f.severity = always && !harmless ? Severity::Error : Severity::Warning;
+      f.severity = always && !harmless_key ? Severity::Error : Severity::Warning;
       for (const Blame& b : blames)
         if (b.range.known())
           f.related.push_back(report.place(site.unit, b.range, fmt::format("{} rejects rows here", clauseName(b.cause))));
@@ -110,6 +133,7 @@ const Rule kLockInWhere{
         .remedy = "Choose the rows in a sub-select with LIMIT or OFFSET 0, or in a MATERIALIZED CTE, and lock those; or put "
                   "the cheap condition and the call into one CASE.",
         .clauses = {"in WHERE beside other conditions | bad_where.sql", "in ON | bad_on.sql", "in HAVING | bad_having.sql",
+                    "in a sub-select whose rows an outer condition rejects | bad_outer_condition.sql",
                     "only by cost, position or plan, or a unique key bound: a warning | bad_by_plan.sql"},
     },
     check};

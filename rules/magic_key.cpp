@@ -30,7 +30,7 @@ void check(const Program& program, Report& report) {
               fmt::format("{} locks the bare number {}. Keys are shared by the whole database: any other code that picks the same number blocks "
                           "this one, and nothing here says what it stands for. Give it a name in one place: a CONSTANT variable, an IMMUTABLE "
                           "function that returns it, or hashtextextended('module/purpose', 0).",
-                          site.lock->name, site.key.class_text));
+                          site.lock->name, keyClassText(site.key)));
   }
 }
 

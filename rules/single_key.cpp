@@ -28,9 +28,25 @@ void conjuncts(const Expr& e, std::vector<const Expr*>& out) {
     out.push_back(&e);
 }
 
+bool isNamed(const FromItem& item, const std::string& name) {
+  if (item.kind == FromKind::Join) return std::ranges::any_of(item.sides, [&](const FromItem& side) { return isNamed(side, name); });
+  return name == (item.alias.empty() ? item.name : item.alias);
+}
+
+// ON of an outer join says nothing about the rows of the side that is kept: a LEFT JOIN b ON a.id = 4 gives every row of a.
 void onConditions(const FromItem& item, std::vector<const Expr*>& out) {
-  for (const Expr& e : item.on) conjuncts(e, out);
   for (const FromItem& side : item.sides) onConditions(side, out);
+  std::vector<const Expr*> own;
+  for (const Expr& e : item.on) conjuncts(e, own);
+  const bool outer = item.join == JoinType::Left || item.join == JoinType::Right || item.join == JoinType::Full;
+  for (const Expr* c : own) {
+    const auto kept = [&](const Expr& e) {
+      const std::size_t nullable = item.join == JoinType::Left ? 1 : 0;
+      return e.kind == ExprKind::Column &&
+             (item.join == JoinType::Full || item.sides.size() != 2 || !isNamed(item.sides[nullable], e.qualifier));
+    };
+    if (!outer || std::ranges::none_of(c->args, kept)) out.push_back(c);
+  }
 }
 
 std::vector<const Expr*> conditions(const Query& q) {

@@ -69,6 +69,11 @@ std::string callText(const LockSite& site) {
   return out;
 }
 
+std::string keyClassText(const LockKey& key) {
+  const std::string& text = key.class_text;
+  return key.form == KeyForm::Bigint && text.size() > 2 ? text.substr(1, text.size() - 2) : text;
+}
+
 std::string_view heldUntil(const LockSite& site) {
   return site.lock && site.lock->scope == LockScope::Transaction ? "until the transaction ends"
                                                                  : "until it is unlocked or the session ends";

@@ -13,6 +13,9 @@ std::string exprText(const Expr& expr);
 // The lock call as written; through a wrapper also what it does: "app_lock(id) (which calls pg_advisory_lock)".
 std::string callText(const LockSite& site);
 
+// The key's class as a sentence names it: "4200", "(1001, *)".
+std::string keyClassText(const LockKey& key);
+
 // "until it is unlocked or the session ends" or "until the transaction ends".
 std::string_view heldUntil(const LockSite& site);
 

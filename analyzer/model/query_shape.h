@@ -17,7 +17,7 @@ namespace pglocklint {
 struct Query;
 
 enum class ExprKind {
-  Const,      // literal: `literal` says which, `text` its value without quotes
+  Const,      // literal: `literal` says which, `text` its value without quotes; args: its pieces, if placeholders stand in it
   Param,      // $1 (text "1"), or a driver/psql/template placeholder (text as written, e.g. ":id")
   Column,     // name, qualifier (may be empty); in PL/pgSQL this may turn out to be a variable
   Star,       // * or qualifier.*

@@ -31,9 +31,12 @@ inline const SourceRange& orElse(const SourceRange& a, const SourceRange& b) { r
 SourceRange limitRange(const Level& level);
 const LockingClause* skipLocked(const Level& level);
 const Leaf* onlyLeaf(const Level& level);                // null if there are none or several
+bool givesOneRow(const Level& level);                    // by its form alone: no FROM, or an aggregate
+
+// --- how many rows it gives (evaluate_rows.cpp) ------------------------------------------------------------------------
 bool leafGivesOneRow(const Leaf& leaf, const Tree& tree);
 bool levelGivesOneRow(const Level& level, const Tree& tree);
-bool givesOneRow(const Level& level);                    // by its form alone: no FROM, or an aggregate
+bool scanGivesOneRow(const Level& level, const Tree& tree);  // FROM and WHERE alone; of UPDATE and DELETE: the rows written
 
 // How rows come out of a leaf or level when nothing sorts them on the way.
 struct RowOrder {
@@ -81,7 +84,6 @@ class LevelRun {
  private:
   // Stages (evaluate_stages.cpp)
   void makeFlows();
-  bool manyRowsFromScan() const;
   Flow tail(Flow f, bool many) const;
   void makeGroupFlows(const Flow& sort_input, bool plain_aggregate);
   void makeWhereFlow(const Flow& sort_input, bool plain_aggregate);
@@ -109,7 +111,8 @@ class LevelRun {
   void dropUnused(Leaf& leaf);
   bool isGate(const Term& c) const;
   std::set<int> own(const Term& c) const;
-  bool testsOnlyLock(const Term& c, const Leaf& leaf) const;
+  enum class LockTest { OtherColumns, OwnResult, Keeps };  // Keeps: no row that was locked is rejected
+  LockTest testOf(const Term& c, const Leaf& leaf) const;
   SourceRange joinRange(const std::set<int>& mine) const;
   CallPosition positionOf(const Term& c) const;
 

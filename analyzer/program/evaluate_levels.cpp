@@ -29,39 +29,6 @@ const LockingClause* skipLocked(const Level& l) {
   return nullptr;
 }
 
-bool levelGivesOneRow(const Level& l, const Tree& tree) {
-  if (l.kind == QueryKind::Values) return l.rows.size() <= 1;
-  if (l.kind != QueryKind::Select) return false;
-  if (!l.limit.empty() && isOne(l.limit[0]) && !l.with_ties) return true;
-  if (levelReturnsSets(l)) return false;
-  if (!l.grouped && levelAggregates(l)) return true;
-  bool all = true;
-  std::set<int> leaves = leavesOf(l.from);
-  forEachLeafHere(l.from, [&](const Leaf& leaf) {
-    if (leafGivesOneRow(leaf, tree)) return;
-    if (leaf.id >= 0 && leaf.kind == LeafKind::Table && bindsUniqueKey(leaf.id, l.where, tree, leaves) && leaves.size() == 1)
-      return;
-    all = false;
-  });
-  return all;
-}
-
-bool leafGivesOneRow(const Leaf& leaf, const Tree& tree) {
-  switch (leaf.kind) {
-    case LeafKind::SubQuery: return !leaf.query.empty() && levelGivesOneRow(leaf.query[0], tree);
-    case LeafKind::Cte: {
-      if (leaf.self_reference || leaf.cte < 0) return false;
-      const CteDef& def = tree.ctes[static_cast<std::size_t>(leaf.cte)];
-      if (def.recursive || def.level.empty()) return false;
-      if (def.one_row < 0) def.one_row = levelGivesOneRow(def.level[0], tree);  // asked once, however many read it
-      return def.one_row > 0;
-    }
-    case LeafKind::Function:
-      return leaf.functions.size() == 1 && leaf.functions[0].callee.known && !leaf.functions[0].callee.returns_set;
-    default: return false;
-  }
-}
-
 bool givesOneRow(const Level& level) {
   if (level.kind == QueryKind::Values) return level.rows.size() <= 1;
   if (level.kind != QueryKind::Select || levelReturnsSets(level)) return false;

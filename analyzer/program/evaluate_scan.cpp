@@ -205,8 +205,8 @@ void LevelRun::conditions() {
 
 // --- FROM -------------------------------------------------------------------------------------------------------------
 
-// Does a condition test nothing but the result of a lock call of that leaf, so that a row it rejects holds no lock?
-bool LevelRun::testsOnlyLock(const Term& c, const Leaf& leaf) const {
+// What a condition says of a row that a lock call in the leaf's select list has locked.
+LevelRun::LockTest LevelRun::testOf(const Term& c, const Leaf& leaf) const {
   const Level* level = nullptr;
   if (leaf.kind == LeafKind::SubQuery && !leaf.query.empty()) level = &leaf.query[0];
   if (leaf.kind == LeafKind::Cte && leaf.cte >= 0) {
@@ -214,8 +214,10 @@ bool LevelRun::testsOnlyLock(const Term& c, const Leaf& leaf) const {
     if (!def.level.empty()) level = &def.level[0];
   }
   while (level && level->kind == QueryKind::SetOperation && !level->arms.empty()) level = &level->arms[0];
-  if (!level) return false;
-  if (containsSubSelect(c)) return false;
+  if (!level || containsSubSelect(c)) return LockTest::OtherColumns;
+  // ok OR due < now(): a row without the lock may pass, but none with it is rejected.
+  if (c.is(ExprKind::Or) && std::any_of(c.args.begin(), c.args.end(), [&](const Term& a) { return testOf(a, leaf) == LockTest::Keeps; }))
+    return LockTest::Keeps;
   Term tested = c;
   bool only = true;
   const auto& names = tree_.info(leaf.id).columns;
@@ -234,7 +236,8 @@ bool LevelRun::testsOnlyLock(const Term& c, const Leaf& leaf) const {
     for (Term& a : t.args) replace(a);
   };
   replace(tested);
-  return only && containsLock(tested) && keepsLockedRows(tested);
+  if (!only || !containsLock(tested)) return LockTest::OtherColumns;
+  return keepsLockedRows(tested) ? LockTest::Keeps : LockTest::OwnResult;
 }
 
 // R4's shadow: columns of a sub-select that stays one, which nobody reads and which call nothing volatile, are not computed.
@@ -348,7 +351,8 @@ void LevelRun::leaf(Leaf& leaf, bool nullable, const std::vector<Term>* on) {
     const SourceRange range = level_.where[i].range();
     if (c.semi_join) discard(f, Rows::PlanDependent, Sureness::ByPlan, Cause::SemiJoin, range);
     else if (!alone && !c.leaves.count(leaf.id) && !c.is_volatile) continue;
-    else if (!testsOnlyLock(level_.where[i], leaf)) discard(f, Rows::Superset, Sureness::Always, Cause::OuterCondition, range);
+    else if (const LockTest test = testOf(level_.where[i], leaf); test != LockTest::Keeps)
+      discard(f, Rows::Superset, Sureness::Always, test == LockTest::OwnResult ? Cause::OwnCondition : Cause::OuterCondition, range);
     f.pull = Pull::All;  // rows are asked for until one passes
   }
   std::set<int> outer;  // what it names of the other leaves

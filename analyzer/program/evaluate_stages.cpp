@@ -67,17 +67,8 @@ Flow LevelRun::tail(Flow f, bool many) const {
   return f;
 }
 
-bool LevelRun::manyRowsFromScan() const {
-  if (level_.kind == QueryKind::Update || level_.kind == QueryKind::Delete)
-    return !bindsUniqueKey(level_.target_leaf, level_.where, tree_, leaves_);
-  if (leaves_.size() == 1 && bindsUniqueKey(*leaves_.begin(), level_.where, tree_, leaves_)) return false;
-  bool many = false;
-  forEachLeafHere(level_.from, [&](const Leaf& leaf) { many = many || !leafGivesOneRow(leaf, tree_); });
-  return many;
-}
-
 void LevelRun::makeFlows() {
-  many_from_ = manyRowsFromScan();
+  many_from_ = !scanGivesOneRow(level_, tree_);
   const bool aggregates = levelAggregates(level_);
   const bool plain_aggregate = aggregates && !level_.grouped;
   const bool many_out = level_.grouped || (!aggregates && many_from_) || levelReturnsSets(level_);

@@ -123,7 +123,7 @@ LockKey resolveKey(const Expr& call, const ValueScope& scope) {
   }
   std::vector<std::string> texts;
   for (const Value& part : key.parts) texts.push_back(classText(part));
-  key.class_text = texts.size() == 1 ? texts[0] : fmt::format("({}, {})", texts[0], texts[1]);
+  key.class_text = texts.size() == 1 ? fmt::format("({})", texts[0]) : fmt::format("({}, {})", texts[0], texts[1]);
   key.constant = std::ranges::all_of(key.parts, [](const Value& part) { return constantInteger(part).has_value(); });
   return key;
 }

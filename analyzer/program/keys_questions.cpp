@@ -269,11 +269,18 @@ std::string display(const Value& value) {
   return std::string(nameOf(v.kind));
 }
 
+// ${schema}, {{ table }}: what a template puts into the text is one setting of the deployment, hardly a part that varies.
+bool isTemplate(const Value& piece) {
+  const Value& v = stripCasts(piece);
+  return v.kind == ValueKind::Parameter && (v.name.starts_with("${") || v.name.starts_with("{{"));
+}
+
 std::optional<Ambiguity> noSeparator(const Value& v) {
   for (std::size_t i = 0; i + 1 < v.args.size(); ++i) {
     const Value& a = v.args[i];
     const Value& b = v.args[i + 1];
     if (isKnown(a) || isKnown(b) || selfDelimiting(a) || selfDelimiting(b) || sameValue(a, b)) continue;
+    if (isTemplate(a) && isTemplate(b)) continue;
     if (a.kind == ValueKind::Unknown || b.kind == ValueKind::Unknown || a.kind == ValueKind::Null || b.kind == ValueKind::Null) continue;
     return Ambiguity{AmbiguityKind::NoSeparator, &v, &a, &b,
                      fmt::format("{} and {} are joined without a separator: ('ab', 'c') and ('a', 'bc') give the same text", display(a), display(b))};

@@ -144,7 +144,7 @@ Value Resolver::resolve(const Expr& e, const ValueScope& scope) {
 
 Value Resolver::expression(const Expr& e, const ValueScope& scope) {
   switch (e.kind) {
-    case ExprKind::Const: return literal(e);
+    case ExprKind::Const: return e.args.empty() ? literal(e) : templateText(e, scope);
     case ExprKind::Param: return placeholder(e, scope);
     case ExprKind::Column: return columnOrVariable(e, scope);
     case ExprKind::Call: return call(e, scope);
@@ -208,6 +208,15 @@ Value Resolver::literal(const Expr& e) {
     case LiteralKind::None: break;
   }
   return unknownValue("literal");
+}
+
+// A literal with placeholders in it: text put together before PostgreSQL sees it, of no type yet.
+Value Resolver::templateText(const Expr& e, const ValueScope& scope) {
+  std::vector<Value> pieces = operands(e, scope);
+  if (pieces.size() == 1) return std::move(pieces[0]);
+  for (Value& p : pieces)
+    if (p.kind == ValueKind::Text) p.type = "text";
+  return node(ValueKind::Concat, "||", "", std::move(pieces));
 }
 
 Value Resolver::cast(const Expr& e, const ValueScope& scope) {

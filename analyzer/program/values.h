@@ -48,6 +48,7 @@ class Resolver {
   // values.cpp
   Value expression(const Expr& e, const ValueScope& scope);
   Value literal(const Expr& e);
+  Value templateText(const Expr& e, const ValueScope& scope);
   Value cast(const Expr& e, const ValueScope& scope);
   Value operation(const Expr& e, const ValueScope& scope);
   Value arithmetic(const std::string& name, Value left, Value right, const SourceRange& range, int unit);

@@ -150,12 +150,34 @@ Span Lowering::constant(const PgQuery__AConst& c, Expr& out) {
     case PG_QUERY__A__CONST__VAL_BOOLVAL:
       out.literal = LiteralKind::Boolean, out.text = c.boolval->boolval ? "true" : "false";
       break;
-    case PG_QUERY__A__CONST__VAL_SVAL: out.literal = LiteralKind::String, out.text = c.sval->sval; break;
+    case PG_QUERY__A__CONST__VAL_SVAL: out.literal = LiteralKind::String, out.text = c.sval->sval, splitTemplate(span, out); break;
     case PG_QUERY__A__CONST__VAL_BSVAL: out.literal = LiteralKind::BitString, out.text = c.bsval->bsval; break;
     default:  // protobuf leaves a zero integer out
       out.literal = LiteralKind::Integer, out.text = "0";
   }
   return span;
+}
+
+// 'job:${id}': what a template puts into the literal varies from run to run. The pieces become the literal's operands.
+void Lowering::splitTemplate(Span span, Expr& literal) const {
+  if (text_.placeholders.empty() || !span.known()) return;
+  const Token& t = tokens_[span.first];
+  std::size_t done = 0;
+  const auto piece = [&](ExprKind kind, std::string text) {
+    Expr e;
+    e.kind = kind, e.range = literal.range, e.text = std::move(text);
+    if (kind == ExprKind::Const) e.literal = LiteralKind::String;
+    literal.args.push_back(std::move(e));
+  };
+  auto p = std::ranges::lower_bound(text_.placeholders, t.begin, {}, &RewrittenPlaceholder::begin);
+  for (; p != text_.placeholders.end() && p->end < t.end; ++p) {
+    const std::size_t at = literal.text.find(p->written, done);
+    if (at == std::string::npos) break;
+    if (at > done) piece(ExprKind::Const, literal.text.substr(done, at - done));
+    piece(ExprKind::Param, p->written);
+    done = at + p->written.size();
+  }
+  if (done > 0 && done < literal.text.size()) piece(ExprKind::Const, literal.text.substr(done));
 }
 
 Span Lowering::column(const PgQuery__ColumnRef& c, Expr& out) {

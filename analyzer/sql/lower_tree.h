@@ -107,6 +107,7 @@ class Lowering {
   Span exprs(NodeList nodes, std::vector<Expr>& out);
   void optionalExpr(const Node* node, std::vector<Expr>& out);
   Span constant(const PgQuery__AConst& c, Expr& out);
+  void splitTemplate(Span span, Expr& literal) const;
   Span column(const PgQuery__ColumnRef& c, Expr& out);
   Span call(const PgQuery__FuncCall& c, Expr& out);
   Span valueFunction(const PgQuery__SQLValueFunction& f, Expr& out);

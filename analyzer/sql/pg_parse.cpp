@@ -230,6 +230,21 @@ bool hasNamedParameter(std::string_view text) {
   return false;
 }
 
+// A template that stands in string literals only does not disturb the parser: it is still no constant.
+void listTemplates(Attempt& a) {
+  if (a.text.find("${") == std::string::npos && a.text.find("{{") == std::string::npos) return;
+  std::vector<RewrittenPlaceholder> found;
+  rewritePlaceholders(a.text, true, found);
+  std::ranges::sort(found, {}, &RewrittenPlaceholder::begin);
+  std::int32_t i = 0;
+  for (RewrittenPlaceholder& p : found) {
+    while (i < a.tokens.size() && a.tokens[i].end <= p.begin) ++i;
+    const bool in_string = i < a.tokens.size() && a.tokens[i].begin < p.begin &&
+                           (a.tokens[i].kind == TokenKind::String || a.tokens[i].kind == TokenKind::EscapeString);
+    if (in_string && (p.written.starts_with("${") || p.written.starts_with("{{"))) a.placeholders.push_back(std::move(p));
+  }
+}
+
 // As written, then rewritten (the other way round where placeholders look like operators). Returns the attempt that succeeded or
 // the first one with its error.
 std::unique_ptr<Attempt> attempt(std::string written) {
@@ -244,7 +259,10 @@ std::unique_ptr<Attempt> attempt(std::string written) {
   const bool rewrite_first = hasNamedParameter(text);
   if (!rewrite_first) {
     first->parsed = parse(text);
-    if (first->parsed.tree) return first;
+    if (first->parsed.tree) {
+      listTemplates(*first);
+      return first;
+    }
   }
   std::vector<RewrittenPlaceholder> placeholders;
   std::string rewritten = rewritePlaceholders(text, true, placeholders);

@@ -79,8 +79,11 @@ TEST_CASE("another condition is an error where it always discards, a warning whe
           Severity::Warning);
 }
 
-TEST_CASE("a call in the select list is not a condition") {
+TEST_CASE("a call in a select list is no condition, but a condition outside may reject its rows") {
   Evaluation e = discarded(Cause::OuterCondition);
+  e.position = CallPosition::SelectList;
+  CHECK(checkStatement("lock-in-where", lockEachJob(kTry), kTry, e).at(0).severity == Severity::Error);
+  e = discarded(Cause::OtherCondition);
   e.position = CallPosition::SelectList;
   CHECK(checkStatement("lock-in-where", lockEachJob(kTry), kTry, e).empty());
 }

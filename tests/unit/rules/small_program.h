@@ -95,7 +95,7 @@ struct SmallProgram {
       for (const Expr& w : q.where)
         if (const Expr* found = findCall(w, name)) site.call = found;
     }
-    site.key.form = KeyForm::Bigint, site.key.class_text = "*";
+    site.key.form = KeyForm::Bigint, site.key.class_text = "(*)";
     site.evaluations.push_back({site.call, &s, std::move(evaluation), "", {}});
     program->sites.push_back(std::move(site));
     return program->sites.back();

@@ -43,6 +43,7 @@ class FunctionIndex {
 
   // The last loop that begins before `offset`, lies further out than `depth` and runs over that variable; null if none.
   const Statement* loopOver(std::string_view variable, std::uint32_t offset, std::uint32_t depth) const;
+  bool unreadable() const { return unreadable_; }  // a statement in it was not read
   bool endsTransactions() const { return ends_transactions_; }
 
   // Block that the statement stands in, or -1.

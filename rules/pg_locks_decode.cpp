@@ -5,7 +5,7 @@
 // half a key: it matches every bigint key with those low bits, and every pair with that second part. Put together,
 // the key is (classid::bigint << 32) | objid::bigint, where the arithmetic wraps into the sign as it should (measured with -5).
 //
-// Reported, on a level that reads pg_locks and asks for locktype 'advisory':
+// Reported, on a level that reads pg_locks, itself or through CTEs, sub-selects and views, with locktype 'advisory' asked for:
 //  - objid compared with something (not another lock's objid) while classid or objsubid is not looked at: the forms are mixed;
 //  - objid cast to a 32-bit integer inside the combination: a low half above 2^31 comes out negative and wipes the high half;
 //  - a shift by anything but 32, or classid multiplied by 4294967296: the first is another number, the second overflows (22003)
@@ -18,77 +18,30 @@
 #include <set>
 
 #include "all_rules.h"
+#include "pg_locks_rows.h"
 #include "wording.h"
 
 namespace pglocklint {
 namespace {
 
-bool isComparison(const Expr& e) {
-  if (e.kind == ExprKind::Op) return e.args.size() == 2 && (e.name == "=" || e.name == "<>" || e.name == "!=");
-  return e.kind == ExprKind::InList || e.kind == ExprKind::AnyAll || e.kind == ExprKind::Distinct ||
-         (e.kind == ExprKind::SubSelect && (e.sublink == SubLink::Any || e.sublink == SubLink::All));
-}
-
-void visit(const Expr& e, const std::function<void(const Expr&)>& f) {
-  f(e);
-  for (const Expr& a : e.args) visit(a, f);
-  for (const Expr& a : e.call_filter) visit(a, f);
-}
-
-void visitOn(const FromItem& item, const std::function<void(const Expr&)>& f) {
-  for (const Expr& e : item.on) visit(e, f);
-  for (const FromItem& side : item.sides) visitOn(side, f);
-}
-
-// Every expression of the level itself (sub-selects have their own).
-void visitLevel(const Query& q, const std::function<void(const Expr&)>& f) {
-  for (const auto* list : {&q.where, &q.having, &q.group_by})
-    for (const Expr& e : *list) visit(e, f);
-  for (const Target& t : q.targets) visit(t.expr, f);
-  for (const OrderItem& o : q.order_by) visit(o.expr, f);
-  for (const FromItem& item : q.from) visitOn(item, f);
-}
-
-// The conditions of the level: WHERE, HAVING and ON.
-void visitConditions(const Query& q, const std::function<void(const Expr&)>& f) {
-  for (const auto* list : {&q.where, &q.having})
-    for (const Expr& e : *list) visit(e, f);
-  for (const FromItem& item : q.from) visitOn(item, f);
-}
-
 class Reading {
  public:
-  explicit Reading(const PgLocksRead& read) : level_(*read.level), alias_(read.item->alias.empty() ? "pg_locks" : read.item->alias) {
-    visitConditions(level_, [&](const Expr& e) {
-      if (e.kind == ExprKind::Const && e.literal == LiteralKind::String && e.text == "advisory") advisory_ = true;
-      if (isComparison(e))
-        for (const Expr& a : e.args) visit(a, [&](const Expr& c) { if (isColumn(c)) compared_.insert(c.name); });
-      if (e.kind == ExprKind::Between || e.kind == ExprKind::Case)
-        visit(e, [&](const Expr& c) { if (isColumn(c)) compared_.insert(c.name); });
-    });
-    visitLevel(level_, [&](const Expr& e) { if (isColumn(e)) used_.insert(e.name); });
-  }
+  explicit Reading(const LockRows& rows) : rows_(rows) {}
 
-  bool advisory() const { return advisory_; }
-  const Query& level() const { return level_; }
-  bool compares(const char* column) const { return compared_.count(column) > 0; }
-  bool uses(const char* column) const { return used_.count(column) > 0; }
-  bool isColumn(const Expr& e, std::string_view name) const { return isColumn(e) && e.name == name; }
+  const Query& level() const { return *rows_.level; }
+  bool compares(const char* column) const { return rows_.compared.count(column) > 0; }
+  bool isColumn(const Expr& e, std::string_view name) const {
+    const std::string column = rows_.columnOf(e);
+    return column == name || (column == "key" && name != "objsubid");
+  }
   bool mentions(const Expr& e, std::string_view name) const {
     bool found = false;
-    visit(e, [&](const Expr& c) { found |= isColumn(c, name); });
+    visitExpr(e, [&](const Expr& c) { found |= isColumn(c, name); });
     return found;
   }
 
  private:
-  bool isColumn(const Expr& e) const {
-    return e.kind == ExprKind::Column && (e.qualifier.empty() || e.qualifier == alias_) &&
-           (e.name == "classid" || e.name == "objid" || e.name == "objsubid");
-  }
-  const Query& level_;
-  std::string alias_;
-  bool advisory_ = false;
-  std::set<std::string> compared_, used_;
+  const LockRows& rows_;
 };
 
 // A lock column of any relation: two rows of pg_locks compared with each other need no decoding.
@@ -121,7 +74,7 @@ void checkCombination(const Expr& e, const Reading& r, int unit, Report& report,
   if (!high) high = highHalf(e.args[1], r), low = &e.args[0];
   if (!high || !r.mentions(*low, "objid")) return;
   bool narrow = false;
-  visit(*low, [&](const Expr& c) { narrow |= c.kind == ExprKind::Cast && isInt32(c.type); });
+  visitExpr(*low, [&](const Expr& c) { narrow |= c.kind == ExprKind::Cast && isInt32(c.type); });
   std::string problem;
   if (high->name == "*")
     problem = "multiplies classid instead of shifting it: for a negative key classid is 2147483648 or more and the product overflows "
@@ -163,14 +116,17 @@ void checkComparison(const Expr& e, const Reading& r, int unit, Report& report) 
 }
 
 void check(const Program& program, Report& report) {
-  std::set<const Query*> seen;
-  for (const PgLocksRead& read : program.pg_locks) {
-    if (!read.level || !seen.insert(read.level).second) continue;
-    const Reading r(read);
-    if (!r.advisory()) continue;
+  std::set<const Expr*> compared;  // FILTER in a CASE is seen twice
+  std::set<const Query*> done;
+  for (const LockRows& rows : lockRows(program)) {
+    if (!rows.advisory || !done.insert(rows.level).second) continue;
+    const Reading r(rows);
     bool reported = false;
-    visitLevel(r.level(), [&](const Expr& e) { checkCombination(e, r, read.unit, report, reported); });
-    if (!reported) visitConditions(r.level(), [&](const Expr& e) { checkComparison(e, r, read.unit, report); });
+    visitLevel(r.level(), [&](const Expr& e) { checkCombination(e, r, rows.unit, report, reported); });
+    if (!reported)
+      visitConditions(r.level(), [&](const Expr& e) {
+        if (compared.insert(&e).second) checkComparison(e, r, rows.unit, report);
+      });
   }
 }
 
@@ -189,7 +145,8 @@ const Rule kPgLocksDecode{
         .remedy = "WHERE locktype = 'advisory' AND objsubid = 1 AND ((classid::bigint << 32) | objid::bigint) = key AND database = (SELECT oid "
                   "FROM pg_database WHERE datname = current_database()); for pairs objsubid = 2 AND classid::int = a AND objid::int = b.",
         .clauses = {"sign | bad_sign.sql", "shift | bad_shift.sql", "objsubid ignored | bad_objsubid.sql",
-                    "classid ignored | bad_classid.sql", "forms mixed | bad_forms_mixed.sql"},
+                    "classid ignored | bad_classid.sql", "forms mixed | bad_forms_mixed.sql",
+                    "the same through a CTE, a sub-select or a view | bad_indirect.sql"},
     },
     check};
 

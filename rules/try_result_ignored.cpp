@@ -2,7 +2,7 @@
 //
 // pg_try_advisory_lock answers false instead of waiting. Nothing else happens: no error, no exception. A script that runs
 // `SELECT pg_try_advisory_xact_lock(7)` and then deletes rows deletes them with or without the lock; so does PERFORM, and
-// SELECT … INTO a variable that nobody looks at.
+// SELECT … INTO a variable that nobody looks at, RAISE NOTICE of it, or an IF that only prints "busy" and goes on.
 //
 // A bare SELECT in a file is not always a script's: one statement in a file, a named query (`-- name:`), placeholders, \gset
 // and \gexec mean that somebody else reads the row. So at the top level we ask for work that follows while the lock would be
@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "all_rules.h"
+#include "answer_use.h"
 #include "function_index.h"
 #include "program/walk.h"
 #include "routines.h"
@@ -133,7 +134,8 @@ bool certainlyScript(const LockSite& site, const ScriptView& view, const RunnerF
 void checkScript(const LockSite& site, const ScriptTimeline& timeline, Report& report) {
   const Statement& s = *site.statement;
   const RunnerFacts& runner = report.program().units[static_cast<std::size_t>(site.unit)].runner;
-  if (s.kind != StatementKind::Query || !s.consumer.empty() || targetOf(s, site.call) < 0) return;
+  if (s.kind != StatementKind::Query || !s.consumer.empty() || s.query.empty() || carryAnswer(s.query[0], *site.call).decides)
+    return;
   if (hasPlaceholder(s) && runner.profile != "psql") return;  // a program fills them in, and reads the answer
   const ScriptView view = timeline.from(site);
   if (view.alone || !view.work_follows || !certainlyScript(site, view, runner)) return;
@@ -157,31 +159,6 @@ void reportInFunction(const LockSite& site, Report& report, const std::string& h
                   callText(site), how, site.call->name + "(…)"));
 }
 
-bool isOutput(const Function& f, const std::string& name) {
-  return std::any_of(f.parameters.begin(), f.parameters.end(), [&](const Parameter& p) {
-    return p.name == name && p.mode != ParameterMode::In && p.mode != ParameterMode::Variadic;
-  });
-}
-
-bool isRecord(const Function& f, const std::string& name) {
-  return std::any_of(f.variables.begin(), f.variables.end(),
-                     [&](const Variable& v) { return v.name == name && v.type != "boolean"; });
-}
-
-void checkInto(const LockSite& site, const FunctionIndex& index, Report& report) {
-  const Statement& s = *site.statement;
-  const Function& f = *site.function;
-  const int target = targetOf(s, site.call);
-  if (target < 0 || s.into.empty() || !f.body_understood) return;
-  const bool record = s.into.size() == 1 && isRecord(f, s.into[0]);
-  if (record && static_cast<std::size_t>(target) > 0) return;  // a field of the record: who reads which is not followed
-  const std::size_t at = record ? 0 : static_cast<std::size_t>(target);
-  if (at >= s.into.size()) return;
-  const std::string& variable = s.into[at];
-  if (!index.isVariable(variable) || isOutput(f, variable) || index.isRead(variable, &s)) return;
-  reportInFunction(site, report, fmt::format("{} is never read", variable));
-}
-
 const Statement* lastStatement(const Function& f) {
   for (auto b = f.blocks.rbegin(); b != f.blocks.rend(); ++b)
     for (auto e = b->events.rbegin(); e != b->events.rend(); ++e)
@@ -191,24 +168,16 @@ const Statement* lastStatement(const Function& f) {
 
 // In a SQL function the last statement's result is the function's; the results of the others are thrown away.
 void checkSqlBody(const LockSite& site, Report& report) {
-  if (targetOf(*site.statement, site.call) < 0 || site.statement == lastStatement(*site.function)) return;
+  const Statement& s = *site.statement;
+  if (s.query.empty() || &s == lastStatement(*site.function) || carryAnswer(s.query[0], *site.call).decides) return;
   reportInFunction(site, report, "a SQL function throws away the result of every statement but its last");
 }
 
 void checkFunction(const LockSite& site, FunctionIndexes& indexes, Report& report) {
-  switch (site.statement->context) {
-    case PlContext::Perform:
-      if (targetOf(*site.statement, site.call) >= 0)
-        reportInFunction(
-            site, report,
-            fmt::format("{} throws the answer away", site.statement->dynamic ? "EXECUTE without INTO" : "PERFORM"));
-      break;
-    case PlContext::SelectInto:
-    case PlContext::Assign: checkInto(site, indexes.of(*site.function), report); break;
-    case PlContext::None:
-      if (site.function->language == "sql" && site.function->kind == FunctionKind::Routine) checkSqlBody(site, report);
-      break;
-    default: break;
+  if (site.statement->context != PlContext::None) {
+    if (const auto why = whyIgnored(site, indexes.of(*site.function), report.program().catalogue)) reportInFunction(site, report, *why);
+  } else if (site.function->language == "sql" && site.function->kind == FunctionKind::Routine) {
+    checkSqlBody(site, report);
   }
 }
 
@@ -254,6 +223,9 @@ const Rule kTryResultIgnored{
         .clauses = {"a bare SELECT in a script, when another statement follows | bad_script.sql",
                     "PERFORM | bad_perform.sql", "an unused INTO variable | bad_into.sql",
                     "an assigned variable that is never read | bad_assign.sql",
+                    "a value in DECLARE that is never read | bad_declare.sql",
+                    "an answer that is only printed, or tested by an IF that changes nothing | bad_only_printed.sql",
+                    "a variable that is overwritten | bad_overwritten.sql", "a column or field that nobody reads | bad_unread_column.sql",
                     "not the last statement of a SQL function | bad_sql_function.sql"},
     },
     check};

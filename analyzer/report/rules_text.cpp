@@ -107,7 +107,8 @@ std::string rulesJson(std::span<const Rule> rules) {
                              {"severity", std::string(nameOf(r.info.severity))},
                              {"summary", r.info.summary},
                              {"explanation", r.info.explanation},
-                             {"remedy", r.info.remedy}});
+                             {"remedy", r.info.remedy},
+                             {"proof", r.info.proof}});
   return json.dump(2) + "\n";
 }
 

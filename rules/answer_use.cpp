@@ -54,7 +54,7 @@ class Carrier {
     return found;
   }
 
-  static Source named(const std::string& name, const CarriedAnswer& from, const std::vector<std::string>& aliases) {
+  static Source named(const std::string& name, const CarriedAnswer& from, const List<std::string>& aliases) {
     Source s{name, {}};
     for (const auto& [at, column] : from.outputs)
       s.columns.insert(at >= 0 && static_cast<std::size_t>(at) < aliases.size() ? aliases[static_cast<std::size_t>(at)] : column);

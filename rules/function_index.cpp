@@ -96,7 +96,7 @@ void FunctionIndex::readStatement(const Statement& s, std::int32_t block, const 
 }
 
 void FunctionIndex::readFlow(const Catalogue& catalogue) {
-  const std::vector<Block>& blocks = function_.blocks;
+  const List<Block>& blocks = function_.blocks;
   predecessors_.resize(blocks.size());
   work_.resize(blocks.size());
   for (std::size_t b = 0; b < blocks.size(); ++b) {
@@ -148,7 +148,7 @@ std::int32_t FunctionIndex::blockOf(const Statement& statement) const {
 
 // The blocks that only the taken edge leads to: the target, and then each block all of whose predecessors are among them.
 std::optional<SourceRange> FunctionIndex::workBehind(std::int32_t block, bool value) const {
-  const std::vector<Block>& blocks = function_.blocks;
+  const List<Block>& blocks = function_.blocks;
   if (block < 0 || static_cast<std::size_t>(block) >= blocks.size()) return std::nullopt;
   std::int32_t taken = -1, other = -1;
   for (const Edge& e : blocks[static_cast<std::size_t>(block)].successors)

@@ -39,7 +39,7 @@ bool disjoint(const std::set<std::string>& a, const std::set<std::string>& b) {
 // The constant text below hashes and casts.
 std::string hashedText(const Value& v) {
   if ((v.kind == ValueKind::Hash || v.kind == ValueKind::Cast) && !v.args.empty()) return hashedText(v.args[0]);
-  return v.kind == ValueKind::Text && isKnown(v) ? v.text : "";
+  return v.kind == ValueKind::Text && isKnown(v) ? v.text.str() : "";
 }
 
 // A primary key column: "orders.id"; empty if it is none or not known to be one.
@@ -47,7 +47,7 @@ std::string rowId(const Catalogue& catalogue, const Value& v) {
   const Value& s = stripCasts(v);
   if (s.kind != ValueKind::Column || s.relation.empty()) return "";
   const Relation* r = catalogue.relation("", s.relation);
-  if (!r || r->unique_keys.empty() || r->unique_keys.front() != std::vector<std::string>{s.name}) return "";
+  if (!r || r->unique_keys.empty() || r->unique_keys.front() != List<std::string>{s.name}) return "";
   return s.relation + "." + s.name;
 }
 

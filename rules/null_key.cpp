@@ -31,8 +31,8 @@ void check(const Program& program, Report& report) {
     const Value& from = origin(part);
     if (!answersFor(site, from)) return;
     reported = site.call;
-    const std::string evidence = !part.null_evidence.empty() ? part.null_evidence
-                                 : !from.null_evidence.empty() ? from.null_evidence
+    const std::string evidence = !part.null_evidence.empty() ? part.null_evidence.str()
+                                 : !from.null_evidence.empty() ? from.null_evidence.str()
                                                                : "the key is the literal NULL";
     Finding& f = report.at(site, site.call->range,
                            fmt::format("The key of {} can be NULL: {}. Lock functions are STRICT: with a NULL key PostgreSQL takes no lock and raises no "

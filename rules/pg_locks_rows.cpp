@@ -105,7 +105,7 @@ class Lineage {
   struct Cte {
     std::string name;
     const Query* query;
-    const std::vector<std::string>* aliases;
+    const List<std::string>* aliases;
   };
   using Ctes = std::vector<Cte>;
 
@@ -142,7 +142,7 @@ class Lineage {
   }
 
   // What a query's own select list lets through.
-  bool handedOn(const Query& q, Ctes ctes, const std::vector<std::string>& aliases, int depth, LockRows& rows) {
+  bool handedOn(const Query& q, Ctes ctes, const List<std::string>& aliases, int depth, LockRows& rows) {
     if (q.kind != QueryKind::Select || depth > kDeepest || ++steps_ > 5000) return false;
     for (const auto& c : q.ctes)
       if (!c.query.empty()) ctes.push_back({c.name, &c.query[0], &c.column_aliases});

@@ -10,7 +10,7 @@ constexpr int kDeepest = 12;
 
 std::string text(const Expr& e, int depth);
 
-std::string list(const std::vector<Expr>& exprs, int depth, std::string_view separator = ", ") {
+std::string list(const List<Expr>& exprs, int depth, std::string_view separator = ", ") {
   std::string out;
   for (const Expr& e : exprs) {
     if (!out.empty()) out += separator;

@@ -19,9 +19,9 @@ template <class T>
 concept Described = requires(T& t, AnyVisitor& v) { T::describe(t, v); };
 
 template <class T>
-struct IsVector : std::false_type {};
+struct IsList : std::false_type {};
 template <class T>
-struct IsVector<std::vector<T>> : std::true_type {};
+struct IsList<List<T>> : std::true_type {};
 
 constexpr std::string_view kSchemaPrefix = "pglocklint/facts/";
 // Deeper nesting than any front end makes: expression chains are flattened.
@@ -106,6 +106,10 @@ template <class T>
 Json toJson(const T& value) {
   if constexpr (std::is_same_v<T, SourceRange>) {
     return rangeToJson(value);
+  } else if constexpr (IsRare<T>::value) {
+    return toJson(*value);
+  } else if constexpr (std::is_same_v<T, RareText>) {
+    return toJson(value.str());
   } else if constexpr (std::is_same_v<T, std::string>) {
     return isUtf8(value) ? Json(value) : Json{{"hex", hexOf(value)}};
   } else if constexpr (std::is_enum_v<T>) {
@@ -114,7 +118,7 @@ Json toJson(const T& value) {
     return std::isfinite(value) ? Json(value) : Json(value > 0 ? "inf" : "-inf");
   } else if constexpr (std::is_arithmetic_v<T>) {
     return Json(value);
-  } else if constexpr (IsVector<T>::value) {
+  } else if constexpr (IsList<T>::value) {
     Json array = Json::array();
     for (const auto& element : value) array.push_back(toJson(element));
     return array;
@@ -273,6 +277,12 @@ template <class T>
 void fromJson(const Json& json, T& value, ReadState& state) {
   if constexpr (std::is_same_v<T, SourceRange>) {
     rangeFromJson(json, value, state);
+  } else if constexpr (IsRare<T>::value) {
+    fromJson(json, value.edit(), state);
+  } else if constexpr (std::is_same_v<T, RareText>) {
+    std::string text;
+    stringFromJson(json, text, state);
+    value = std::move(text);
   } else if constexpr (std::is_same_v<T, std::string>) {
     stringFromJson(json, value, state);
   } else if constexpr (std::is_enum_v<T>) {
@@ -289,7 +299,7 @@ void fromJson(const Json& json, T& value, ReadState& state) {
       state.fail("a number is expected here");
   } else if constexpr (std::is_arithmetic_v<T>) {
     numberFromJson(json, value, state);
-  } else if constexpr (IsVector<T>::value) {
+  } else if constexpr (IsList<T>::value) {
     if (!json.is_array()) return state.fail("an array is expected here");
     value.clear();
     value.reserve(json.size());
@@ -334,13 +344,15 @@ class ConsistencyCheck {
  private:
   template <class M>
   void walk(std::string_view name, const M& member) {
-    if constexpr (std::is_same_v<M, SourceRange> || IsVector<M>::value || Described<const M>) {
+    if constexpr (IsRare<M>::value) {
+      walk(name, *member);
+    } else if constexpr (std::is_same_v<M, SourceRange> || IsList<M>::value || Described<const M>) {
       if (!error_.empty()) return;
       const std::size_t before = place_.size();
       place_.append("/").append(name);
-      if constexpr (IsVector<M>::value) {
+      if constexpr (IsList<M>::value) {
         using Element = typename M::value_type;
-        if constexpr (IsVector<Element>::value || Described<const Element>)
+        if constexpr (IsList<Element>::value || Described<const Element>)
           for (std::size_t i = 0; i < member.size(); ++i) walk(std::to_string(i), member[i]);
       } else if constexpr (std::is_same_v<M, SourceRange>) {
         check(member);

@@ -3,14 +3,13 @@
 #pragma once
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "model/query_shape.h"
 
 namespace pglocklint {
 
 // What kind of SQL statement a Statement event is.
-enum class StatementKind {
+enum class StatementKind : std::uint8_t {
   Query,          // SELECT, VALUES, TABLE, INSERT, UPDATE, DELETE, MERGE; also every SQL expression of PL/pgSQL
   Explain,        // EXPLAIN without ANALYZE: plans, runs nothing
   ExplainAnalyze,
@@ -32,7 +31,7 @@ PGLOCKLINT_ENUM_NAMES(StatementKind, "query", "explain", "explain-analyze", "pre
                       "close-cursor", "create-table-as", "copy", "call", "do", "utility", "unparsed", "not-understood")
 
 // Where in PL/pgSQL a statement or expression stands; it decides how many rows are asked for and who reads the result.
-enum class PlContext {
+enum class PlContext : std::uint8_t {
   None,           // not in PL/pgSQL
   Sql,            // a plain SQL statement without INTO
   Perform,        // all rows, result thrown away
@@ -56,21 +55,21 @@ struct Statement {
   StatementKind kind = StatementKind::Utility;
   SourceRange range;               // without the semicolon, without leading comments
   std::string head;                // leading keywords, upper case, at most three: "UPDATE", "CREATE INDEX", "DISCARD ALL"
-  std::vector<Query> query;        // zero or one. A PL/pgSQL expression e is the query SELECT e
-  std::vector<Expr> exprs;         // see kind; NotUnderstood: the lock calls that were recovered at token level
+  List<Query> query;        // zero or one. A PL/pgSQL expression e is the query SELECT e
+  List<Expr> exprs;         // see kind; NotUnderstood: the lock calls that were recovered at token level
   PlContext context = PlContext::None;
-  std::vector<std::string> into;   // INTO targets, or the variable assigned to / looped with; folded
+  List<std::string> into;   // INTO targets, or the variable assigned to / looped with; folded
   bool into_strict = false;
   bool left_early = false;         // ForQuery: the loop body can leave the loop (EXIT, RETURN)
-  std::string name;                // cursor or prepared statement
+  RareText name;                   // cursor or prepared statement
   bool hold = false;               // WITH HOLD
   std::int64_t fetch_count = 1;    // Fetch, Move: rows; -1 = all
   bool fetch_backward = false;
   bool no_data = false;            // WITH NO DATA
   bool dynamic = false;            // the text comes from EXECUTE of text we know
   bool has_holes = false;          // dynamic text with parts we do not know (params whose text starts with "%")
-  std::vector<Expr> using_args;    // EXECUTE … USING
-  std::string consumer;            // psql: "gset", "gexec", "watch", "g" …: who takes the result; else empty
+  List<Expr> using_args;    // EXECUTE … USING
+  RareText consumer;               // psql: "gset", "gexec", "watch", "g" …: who takes the result; else empty
   std::int32_t function = -1;      // Do
   std::uint32_t count = 1;         // Unparsed
   std::uint32_t loop_depth = 0;    // loops of this function that enclose it
@@ -86,7 +85,7 @@ struct Statement {
   }
 };
 
-enum class TransactionVerb {
+enum class TransactionVerb : std::uint8_t {
   Begin, Commit, Rollback, Savepoint, Release, RollbackTo, PrepareTransaction, CommitPrepared, RollbackPrepared, SetTransaction
 };
 PGLOCKLINT_ENUM_NAMES(TransactionVerb, "begin", "commit", "rollback", "savepoint", "release", "rollback-to", "prepare-transaction",
@@ -95,8 +94,8 @@ PGLOCKLINT_ENUM_NAMES(TransactionVerb, "begin", "commit", "rollback", "savepoint
 struct TransactionOp {
   TransactionVerb verb = TransactionVerb::Begin;
   SourceRange range;
-  std::string name;       // savepoint or gid
-  std::string isolation;  // "read committed", "repeatable read", "serializable", … if written
+  RareText name;          // savepoint or gid
+  RareText isolation;     // "read committed", "repeatable read", "serializable", … if written
   bool chain = false;
   auto operator<=>(const TransactionOp&) const = default;
   template <class Self, class V>
@@ -105,7 +104,7 @@ struct TransactionOp {
   }
 };
 
-enum class SettingScope { Session, Local, Reset };
+enum class SettingScope : std::uint8_t { Session, Local, Reset };
 PGLOCKLINT_ENUM_NAMES(SettingScope, "session", "local", "reset")
 
 struct Setting {  // SET, SET LOCAL, RESET, set_config is a call
@@ -117,7 +116,7 @@ struct Setting {  // SET, SET LOCAL, RESET, set_config is a call
   static void describe(Self& s, V& v) { v("range", s.range), v("name", s.name), v("value", s.value), v("scope", s.scope); }
 };
 
-enum class SessionVerb {
+enum class SessionVerb : std::uint8_t {
   Include,     // \i, \ir: text = path as written; relative = \ir
   Reconnect,   // \c, \connect: another session
   DiscardAll,
@@ -139,7 +138,7 @@ struct SessionOp {
   static void describe(Self& s, V& v) { v("verb", s.verb), v("range", s.range), v("text", s.text), v("relative", s.relative); }
 };
 
-enum class ExitKind { Return, Raise };
+enum class ExitKind : std::uint8_t { Return, Raise };
 PGLOCKLINT_ENUM_NAMES(ExitKind, "return", "raise")
 
 // The function ends here (RETURN), or an error is raised (RAISE EXCEPTION; text = condition name or SQLSTATE if written).
@@ -152,17 +151,17 @@ struct Exit {
   static void describe(Self& s, V& v) { v("kind", s.kind), v("range", s.range), v("text", s.text); }
 };
 
-enum class EventKind { Statement, Transaction, Setting, Session, Ddl, Exit };
+enum class EventKind : std::uint8_t { Statement, Transaction, Setting, Session, Ddl, Exit };
 PGLOCKLINT_ENUM_NAMES(EventKind, "statement", "transaction", "setting", "session", "ddl", "exit")
 
 // One thing that happens. Exactly the vector that belongs to `kind` has one element (Ddl: an index into Unit::ddl).
 struct Event {
   EventKind kind = EventKind::Statement;
-  std::vector<Statement> statement;
-  std::vector<TransactionOp> transaction;
-  std::vector<Setting> setting;
-  std::vector<SessionOp> session;
-  std::vector<Exit> exit;
+  List<Statement> statement;
+  List<TransactionOp> transaction;
+  List<Setting> setting;
+  List<SessionOp> session;
+  List<Exit> exit;
   std::int32_t ddl = -1;
 
   Event() = default;
@@ -184,7 +183,7 @@ struct Event {
   }
 };
 
-enum class EdgeKind { Next, True, False };  // True/False: by the Condition statement that ends the block
+enum class EdgeKind : std::uint8_t { Next, True, False };  // True/False: by the Condition statement that ends the block
 PGLOCKLINT_ENUM_NAMES(EdgeKind, "next", "true", "false")
 
 struct Edge {
@@ -197,8 +196,8 @@ struct Edge {
 
 // Straight-line events; then one of the edges. Block 0 is the entry; a block without edges ends the function.
 struct Block {
-  std::vector<Event> events;
-  std::vector<Edge> successors;
+  List<Event> events;
+  List<Edge> successors;
   std::int32_t scope = -1;  // innermost exception scope, index into Function::exception_scopes
   bool operator==(const Block&) const = default;
   template <class Self, class V>
@@ -206,7 +205,7 @@ struct Block {
 };
 
 struct ExceptionHandler {
-  std::vector<std::string> conditions;  // lower case: "others", "unique_violation", "sqlstate 22012"
+  List<std::string> conditions;  // lower case: "others", "unique_violation", "sqlstate 22012"
   std::int32_t block = -1;              // first block of the handler (its own scope is the parent's)
   SourceRange range;
   auto operator<=>(const ExceptionHandler&) const = default;
@@ -218,19 +217,19 @@ struct ExceptionHandler {
 struct ExceptionScope {
   SourceRange range;  // BEGIN … END
   std::int32_t parent = -1;
-  std::vector<ExceptionHandler> handlers;
+  List<ExceptionHandler> handlers;
   auto operator<=>(const ExceptionScope&) const = default;
   template <class Self, class V>
   static void describe(Self& s, V& v) { v("range", s.range), v("parent", s.parent), v("handlers", s.handlers); }
 };
 
-enum class ParameterMode { In, Out, InOut, Variadic, Table };
+enum class ParameterMode : std::uint8_t { In, Out, InOut, Variadic, Table };
 PGLOCKLINT_ENUM_NAMES(ParameterMode, "in", "out", "inout", "variadic", "table")
 
 struct Parameter {
   std::string name, type;  // type canonical, e.g. "bigint", "integer[]"
   ParameterMode mode = ParameterMode::In;
-  std::vector<Expr> default_value;  // zero or one
+  List<Expr> default_value;  // zero or one
   SourceRange range;
   bool operator==(const Parameter&) const = default;
   template <class Self, class V>
@@ -243,8 +242,8 @@ struct Parameter {
 struct Variable {
   std::string name, type;  // "record", "refcursor" (a bound cursor has query), "table%rowtype", …
   bool constant = false, not_null = false;
-  std::vector<Expr> initial;       // zero or one
-  std::vector<Query> query;        // bound cursor
+  List<Expr> initial;       // zero or one
+  List<Query> query;        // bound cursor
   SourceRange range;               // the declaration
   SourceRange visible;             // the block it is visible in
   bool operator==(const Variable&) const = default;
@@ -255,7 +254,7 @@ struct Variable {
   }
 };
 
-enum class FunctionKind {
+enum class FunctionKind : std::uint8_t {
   Script,      // the top level of a file: one session, statements in order
   DownScript,  // the down section of a migration file
   NamedQuery,  // one query of an sqlc/yesql style file: a prepared statement of the host program
@@ -265,19 +264,20 @@ enum class FunctionKind {
 };
 PGLOCKLINT_ENUM_NAMES(FunctionKind, "script", "down-script", "named-query", "do-block", "routine", "procedure")
 
-enum class Volatility { Volatile, Stable, Immutable };
+enum class Volatility : std::uint8_t { Volatile, Stable, Immutable };
 PGLOCKLINT_ENUM_NAMES(Volatility, "volatile", "stable", "immutable")
-enum class ParallelSafety { Unsafe, Restricted, Safe };
+enum class ParallelSafety : std::uint8_t { Unsafe, Restricted, Safe };
 PGLOCKLINT_ENUM_NAMES(ParallelSafety, "unsafe", "restricted", "safe")
 
 struct Function {
   FunctionKind kind = FunctionKind::Script;
-  std::string schema, name;        // folded; DoBlock and scripts: empty
+  RareText schema;
+  std::string name;                // folded; DoBlock and scripts: empty
   std::string language;            // "sql", "plpgsql", "c", …; scripts: "sql"
   SourceRange range;               // the CREATE statement, the DO statement, or the whole file
   SourceRange name_range;
   SourceRange body_range;          // inside the quotes
-  std::vector<Parameter> parameters;
+  List<Parameter> parameters;
   std::string returns;             // canonical type; "void", "trigger", "table"; procedures: ""
   bool returns_set = false;
   Volatility volatility = Volatility::Volatile;
@@ -286,10 +286,10 @@ struct Function {
   SourceRange parallel_range;
   bool strict = false, security_definer = false, leakproof = false, atomic_body = false;
   double cost = -1;                // -1: not written (1 for C and internal, else 100)
-  std::vector<Setting> settings;   // SET clauses
-  std::vector<Variable> variables; // all of the body, in order
-  std::vector<Block> blocks;       // empty: the body is not known (C, or not understood)
-  std::vector<ExceptionScope> exception_scopes;
+  List<Setting> settings;   // SET clauses
+  List<Variable> variables; // all of the body, in order
+  List<Block> blocks;       // empty: the body is not known (C, or not understood)
+  List<ExceptionScope> exception_scopes;
   bool body_understood = true;
 
   bool operator==(const Function&) const = default;

@@ -7,16 +7,17 @@
 #pragma once
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "model/describe.h"
+#include "model/list.h"
+#include "model/rare.h"
 #include "model/source_range.h"
 
 namespace pglocklint {
 
 struct Query;
 
-enum class ExprKind {
+enum class ExprKind : std::uint8_t {
   Const,      // literal: `literal` says which, `text` its value without quotes; args: its pieces, if placeholders stand in it
   Param,      // $1 (text "1"), or a driver/psql/template placeholder (text as written, e.g. ":id")
   Column,     // name, qualifier (may be empty); in PL/pgSQL this may turn out to be a variable
@@ -48,10 +49,10 @@ PGLOCKLINT_ENUM_NAMES(ExprKind, "const", "param", "column", "star", "call", "and
                       "null-if", "null-test", "bool-test", "in-list", "between", "like", "any-all", "distinct", "cast", "op",
                       "sub-select", "array", "row", "subscript", "default", "other")
 
-enum class LiteralKind { None, Null, Boolean, Integer, Numeric, String, BitString };
+enum class LiteralKind : std::uint8_t { None, Null, Boolean, Integer, Numeric, String, BitString };
 PGLOCKLINT_ENUM_NAMES(LiteralKind, "none", "null", "boolean", "integer", "numeric", "string", "bit-string")
 
-enum class SubLink { None, Scalar, Exists, Any, All, Array };  // Any also stands for IN (name "=")
+enum class SubLink : std::uint8_t { None, Scalar, Exists, Any, All, Array };  // Any also stands for IN (name "=")
 PGLOCKLINT_ENUM_NAMES(SubLink, "none", "scalar", "exists", "any", "all", "array")
 
 struct OrderItem;
@@ -60,15 +61,15 @@ struct Expr {
   ExprKind kind = ExprKind::Other;
   SourceRange range;      // the whole expression; for a Call from the name to the closing parenthesis
   std::string name;       // see ExprKind
-  std::string qualifier;  // schema of a function, or relation alias of a column (last part only)
-  std::string text;
-  std::string type;       // Cast: target type, canonical spelling; else empty
+  RareText qualifier;     // schema of a function, or relation alias of a column (last part only)
+  RareText text;
+  RareText type;          // Cast: target type, canonical spelling; else empty
   LiteralKind literal = LiteralKind::None;
   SubLink sublink = SubLink::None;
   bool negated = false;
   bool has_operand = false, has_else = false;  // Case
-  std::vector<Expr> args;
-  std::vector<Query> query;  // SubSelect: exactly one
+  List<Expr> args;
+  List<Query> query;  // SubSelect: exactly one
 
   // Call
   std::int32_t call_id = -1;        // identity of the call site within its statement: its index in written order
@@ -78,11 +79,11 @@ struct Expr {
   bool call_window = false;         // has OVER (…) or OVER name
   bool variadic = false;
   bool has_filter = false;          // then call_filter[0]
-  std::vector<Expr> call_filter;
-  std::vector<OrderItem> call_order;      // ORDER BY inside the aggregate, or WITHIN GROUP
-  std::vector<Expr> window_partition;
-  std::vector<OrderItem> window_order;
-  std::vector<std::string> arg_names;     // named notation (name => value): parallel to args, "" where positional
+  List<Expr> call_filter;
+  List<OrderItem> call_order;      // ORDER BY inside the aggregate, or WITHIN GROUP
+  List<Expr> window_partition;
+  List<OrderItem> window_order;
+  List<std::string> arg_names;     // named notation (name => value): parallel to args, "" where positional
 
   bool is(ExprKind k) const { return kind == k; }
   bool isCall(std::string_view n) const { return kind == ExprKind::Call && name == n; }
@@ -93,7 +94,7 @@ struct Expr {
   static void describe(Self& s, V& v);
 };
 
-enum class NullsOrder { Default, First, Last };
+enum class NullsOrder : std::uint8_t { Default, First, Last };
 PGLOCKLINT_ENUM_NAMES(NullsOrder, "default", "first", "last")
 
 struct OrderItem {
@@ -116,9 +117,9 @@ struct Target {
   static void describe(Self& s, V& v) { v("expr", s.expr), v("name", s.name), v("has_alias", s.has_alias); }
 };
 
-enum class FromKind { Relation, SubQuery, Function, Values, Join, Other };
+enum class FromKind : std::uint8_t { Relation, SubQuery, Function, Values, Join, Other };
 PGLOCKLINT_ENUM_NAMES(FromKind, "relation", "sub-query", "function", "values", "join", "other")
-enum class JoinType { Inner, Left, Right, Full, Cross };
+enum class JoinType : std::uint8_t { Inner, Left, Right, Full, Cross };
 PGLOCKLINT_ENUM_NAMES(JoinType, "inner", "left", "right", "full", "cross")
 
 // A node of the FROM tree. Whether a Relation is a table, a view or a CTE is decided by name after linking
@@ -126,24 +127,25 @@ PGLOCKLINT_ENUM_NAMES(JoinType, "inner", "left", "right", "full", "cross")
 struct FromItem {
   FromKind kind = FromKind::Other;
   SourceRange range;
-  std::string schema, name;               // Relation
-  std::string alias;                      // as written, empty if none
-  std::vector<std::string> column_aliases;
+  RareText schema;                        // Relation
+  std::string name;
+  RareText alias;                         // as written, empty if none
+  List<std::string> column_aliases;
   bool lateral = false, only = false, sampled = false, ordinality = false;
-  std::vector<Query> query;               // SubQuery, Values (kind Values): one
-  std::vector<Expr> functions;            // Function: one call, several for ROWS FROM
+  List<Query> query;               // SubQuery, Values (kind Values): one
+  List<Expr> functions;            // Function: one call, several for ROWS FROM
   JoinType join = JoinType::Inner;        // Join
   bool natural = false;
-  std::vector<FromItem> sides;            // Join: left, right
-  std::vector<Expr> on;                   // Join: zero or one
-  std::vector<std::string> using_columns;
+  List<FromItem> sides;            // Join: left, right
+  List<Expr> on;                   // Join: zero or one
+  List<std::string> using_columns;
 
   bool operator==(const FromItem&) const;
   template <class Self, class V>
   static void describe(Self& s, V& v);
 };
 
-enum class Materialize { Default, Always, Never };
+enum class Materialize : std::uint8_t { Default, Always, Never };
 PGLOCKLINT_ENUM_NAMES(Materialize, "default", "always", "never")
 
 struct Cte {
@@ -152,23 +154,23 @@ struct Cte {
   SourceRange name_range;
   Materialize materialize = Materialize::Default;
   bool recursive = false;  // WITH RECURSIVE was written (the whole WITH list); self reference is decided later
-  std::vector<std::string> column_aliases;
-  std::vector<Query> query;  // one
+  List<std::string> column_aliases;
+  List<Query> query;  // one
   bool operator==(const Cte&) const;
   template <class Self, class V>
   static void describe(Self& s, V& v);
 };
 
-enum class LockStrength { KeyShare, Share, NoKeyUpdate, Update };
+enum class LockStrength : std::uint8_t { KeyShare, Share, NoKeyUpdate, Update };
 PGLOCKLINT_ENUM_NAMES(LockStrength, "key share", "share", "no key update", "update")
-enum class WaitPolicy { Block, Skip, NoWait };
+enum class WaitPolicy : std::uint8_t { Block, Skip, NoWait };
 PGLOCKLINT_ENUM_NAMES(WaitPolicy, "block", "skip", "nowait")
 
 struct LockingClause {
   SourceRange range;  // of the clause where the parser tells, else of the whole level
   LockStrength strength = LockStrength::Update;
   WaitPolicy wait = WaitPolicy::Block;
-  std::vector<std::string> relations;
+  List<std::string> relations;
   auto operator<=>(const LockingClause&) const = default;
   template <class Self, class V>
   static void describe(Self& s, V& v) {
@@ -176,20 +178,20 @@ struct LockingClause {
   }
 };
 
-enum class QueryKind { Select, Values, SetOperation, Insert, Update, Delete, Merge };
+enum class QueryKind : std::uint8_t { Select, Values, SetOperation, Insert, Update, Delete, Merge };
 PGLOCKLINT_ENUM_NAMES(QueryKind, "select", "values", "set-operation", "insert", "update", "delete", "merge")
-enum class DistinctKind { None, All, On };
+enum class DistinctKind : std::uint8_t { None, All, On };
 PGLOCKLINT_ENUM_NAMES(DistinctKind, "none", "all", "on")
-enum class SetOperator { None, Union, Intersect, Except };
+enum class SetOperator : std::uint8_t { None, Union, Intersect, Except };
 PGLOCKLINT_ENUM_NAMES(SetOperator, "none", "union", "intersect", "except")
-enum class ConflictAction { None, Nothing, Update };
+enum class ConflictAction : std::uint8_t { None, Nothing, Update };
 PGLOCKLINT_ENUM_NAMES(ConflictAction, "none", "nothing", "update")
 
 struct MergeWhen {
   bool matched = false;              // WHEN MATCHED; otherwise NOT MATCHED
-  std::vector<Expr> condition;       // zero or one
+  List<Expr> condition;       // zero or one
   std::string action;                // "update" "insert" "delete" "nothing"
-  std::vector<Target> sets;          // SET list or INSERT columns with their values
+  List<Target> sets;          // SET list or INSERT columns with their values
   bool operator==(const MergeWhen&) const;
   template <class Self, class V>
   static void describe(Self& s, V& v) {
@@ -201,36 +203,36 @@ struct MergeWhen {
 struct Query {
   QueryKind kind = QueryKind::Select;
   SourceRange range;                 // as exactly as the parser allows
-  std::vector<Cte> ctes;
-  std::vector<FromItem> from;        // comma list; DML: FROM/USING items (the target relation is `target`)
-  std::vector<Expr> where;           // zero or one; MERGE: the ON condition
-  std::vector<Target> targets;       // select list
-  std::vector<Expr> group_by;
+  List<Cte> ctes;
+  List<FromItem> from;        // comma list; DML: FROM/USING items (the target relation is `target`)
+  List<Expr> where;           // zero or one; MERGE: the ON condition
+  List<Target> targets;       // select list
+  List<Expr> group_by;
   bool grouping_sets = false;        // GROUPING SETS, ROLLUP, CUBE
-  std::vector<Expr> having;          // zero or one
+  List<Expr> having;          // zero or one
   DistinctKind distinct = DistinctKind::None;
-  std::vector<Expr> distinct_on;
-  std::vector<OrderItem> order_by;
-  std::vector<Expr> limit;           // zero or one. LIMIT ALL and LIMIT NULL: a NULL constant
-  std::vector<Expr> offset;          // zero or one
+  List<Expr> distinct_on;
+  List<OrderItem> order_by;
+  List<Expr> limit;           // zero or one. LIMIT ALL and LIMIT NULL: a NULL constant
+  List<Expr> offset;          // zero or one
   bool with_ties = false;
-  SourceRange limit_range, offset_range, order_range, distinct_range;  // of the clause (keyword included where known)
-  std::vector<LockingClause> locking;
-  std::vector<std::vector<Expr>> rows;  // VALUES
+  Rare<SourceRange> limit_range, offset_range, order_range, distinct_range;  // of the clause (keyword included where known)
+  List<LockingClause> locking;
+  List<List<Expr>> rows;  // VALUES
   SetOperator set_operator = SetOperator::None;
   bool set_all = false;
-  std::vector<Query> arms;           // SetOperation: chains of one operator flattened
+  List<Query> arms;           // SetOperation: chains of one operator flattened
 
   // DML
-  FromItem target;                   // relation written to, with alias
-  std::vector<std::string> columns;  // INSERT column list
-  std::vector<Target> sets;          // UPDATE SET
-  std::vector<Query> source;         // INSERT: zero (DEFAULT VALUES) or one query; a VALUES list is a query of kind Values
-  std::vector<Target> returning;
+  Rare<FromItem> target;             // relation written to, with alias
+  List<std::string> columns;  // INSERT column list
+  List<Target> sets;          // UPDATE SET
+  List<Query> source;         // INSERT: zero (DEFAULT VALUES) or one query; a VALUES list is a query of kind Values
+  List<Target> returning;
   ConflictAction conflict = ConflictAction::None;
-  std::vector<Target> conflict_sets;
-  std::vector<Expr> conflict_where;
-  std::vector<MergeWhen> merge;
+  List<Target> conflict_sets;
+  List<Expr> conflict_where;
+  List<MergeWhen> merge;
 
   bool operator==(const Query&) const;
   template <class Self, class V>

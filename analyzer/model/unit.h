@@ -3,7 +3,6 @@
 #pragma once
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "model/function.h"
 
@@ -13,8 +12,8 @@ struct ColumnDefinition {
   std::string name, type;  // canonical type; serial types as written ("bigserial")
   SourceRange range;
   bool not_null = false, primary_key = false, unique = false, generated = false, identity = false;
-  std::vector<Expr> default_value;  // zero or one: DEFAULT or GENERATED expression
-  std::vector<Expr> checks;
+  List<Expr> default_value;  // zero or one: DEFAULT or GENERATED expression
+  List<Expr> checks;
   bool operator==(const ColumnDefinition&) const = default;
   template <class Self, class V>
   static void describe(Self& s, V& v) {
@@ -24,7 +23,7 @@ struct ColumnDefinition {
   }
 };
 
-enum class DdlKind {
+enum class DdlKind : std::uint8_t {
   CreateTable,     // columns, keys, checks
   AlterTable,      // actions
   CreateView,      // query; also materialized
@@ -44,7 +43,7 @@ PGLOCKLINT_ENUM_NAMES(DdlKind, "create-table", "alter-table", "create-view", "cr
                       "alter-policy", "create-domain", "create-function", "alter-function", "drop-function", "drop-relation",
                       "drop-trigger", "drop-policy", "rename-relation", "rename-function", "set-search-path", "other")
 
-enum class AlterActionKind {
+enum class AlterActionKind : std::uint8_t {
   AddColumn, DropColumn, SetType, SetNotNull, DropNotNull, SetDefault, DropDefault, AddConstraint, RenameColumn, EnableRowSecurity,
   Other
 };
@@ -54,10 +53,10 @@ PGLOCKLINT_ENUM_NAMES(AlterActionKind, "add-column", "drop-column", "set-type", 
 struct AlterAction {
   AlterActionKind kind = AlterActionKind::Other;
   ColumnDefinition column;               // AddColumn; for the others its name, type or default
-  std::string new_name;                  // RenameColumn
+  RareText new_name;                     // RenameColumn
   bool unique = false, primary_key = false;  // AddConstraint with key_columns
-  std::vector<std::string> key_columns;
-  std::vector<Expr> checks;
+  List<std::string> key_columns;
+  List<Expr> checks;
   bool operator==(const AlterAction&) const = default;
   template <class Self, class V>
   static void describe(Self& s, V& v) {
@@ -72,24 +71,25 @@ struct Ddl {
   SourceRange range;
   SourceRange name_range;
   bool down = false;                      // in the down section of a migration
-  std::string schema, name;               // of the object; triggers and policies: their own name
-  std::string relation_schema, relation;  // index, trigger, policy
+  RareText schema;                        // of the object; triggers and policies: their own name
+  std::string name;
+  RareText relation_schema, relation;     // index, trigger, policy
   bool or_replace = false, if_not_exists = false, temporary = false, materialized = false, unique = false;
   bool concurrently = false, constraint = false, deferrable = false, each_row = false;
-  std::string timing;                     // trigger: "before", "after", "instead of"
-  std::string function_schema, function_name;   // trigger
+  RareText timing;                        // trigger: "before", "after", "instead of"
+  RareText function_schema, function_name;      // trigger
   std::int32_t function = -1;             // CreateFunction
-  std::vector<std::string> argument_types;      // Drop/Alter/Rename function: canonical, if written
+  List<std::string> argument_types;      // Drop/Alter/Rename function: canonical, if written
   bool has_argument_types = false;
-  std::vector<std::string> options;       // AlterFunction: "volatile", "stable", "immutable", "strict", "parallel safe", "cost 10", …
-  std::string new_name;
-  std::vector<ColumnDefinition> columns;
-  std::vector<std::vector<std::string>> primary_keys, unique_keys;  // table-level constraints
-  std::vector<std::string> key_columns;   // index: plain column names, in order ("" for an expression)
-  std::vector<std::string> column_aliases;  // view
-  std::vector<Expr> exprs;                // index expressions and predicate, policy conditions, table checks, trigger WHEN
-  std::vector<Query> query;               // view
-  std::vector<AlterAction> actions;
+  List<std::string> options;       // AlterFunction: "volatile", "stable", "immutable", "strict", "parallel safe", "cost 10", …
+  RareText new_name;
+  List<ColumnDefinition> columns;
+  List<List<std::string>> primary_keys, unique_keys;  // table-level constraints
+  List<std::string> key_columns;   // index: plain column names, in order ("" for an expression)
+  List<std::string> column_aliases;  // view
+  List<Expr> exprs;                // index expressions and predicate, policy conditions, table checks, trigger WHEN
+  List<Query> query;               // view
+  List<AlterAction> actions;
 
   bool operator==(const Ddl&) const = default;
   template <class Self, class V>
@@ -109,7 +109,7 @@ struct Ddl {
 // A suppression comment: pglocklint:allow(rule, rule) reason  or  pglocklint:allow-file(rule) reason.
 struct Allow {
   SourceRange range;                // the comment's `pglocklint:…` text up to the end of the reason
-  std::vector<std::string> rules;   // as written
+  List<std::string> rules;   // as written
   std::string reason;               // trimmed; may be empty
   bool whole_file = false;
   std::uint32_t next_token = 0;     // offset of the first token after the comment (comments and space skipped)
@@ -129,7 +129,7 @@ struct NotUnderstood {
   static void describe(Self& s, V& v) { v("range", s.range), v("reason", s.reason), v("mentions_lock", s.mentions_lock); }
 };
 
-enum class TransactionMode {
+enum class TransactionMode : std::uint8_t {
   Unknown,      // no profile claims the file: one session, outside BEGIN … COMMIT the transaction state is not known
   OnePerFile,   // the runner wraps the file in a transaction
   Autocommit,   // certain: each statement is its own transaction
@@ -155,13 +155,13 @@ struct RunnerFacts {
 inline constexpr int kFactsVersion = 1;  // of the JSON form; raised whenever a field changes its meaning
 
 struct Unit {
-  std::vector<std::string> files;       // files[0]: the unit's own path relative to the project root, '/' separated
+  List<std::string> files;       // files[0]: the unit's own path relative to the project root, '/' separated
   std::string language = "sql";
   RunnerFacts runner;
-  std::vector<Function> functions;      // functions[0]: the file's top level
-  std::vector<Ddl> ddl;
-  std::vector<Allow> allows;
-  std::vector<NotUnderstood> not_understood;
+  List<Function> functions;      // functions[0]: the file's top level
+  List<Ddl> ddl;
+  List<Allow> allows;
+  List<NotUnderstood> not_understood;
   std::uint32_t statements = 0;         // statements in the file
   std::uint32_t parsed = 0;             // of them looked into
   std::string status;                   // empty, or why the unit is degraded ("not read: permission denied")

@@ -2,14 +2,15 @@
 #pragma once
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "model/describe.h"
+#include "model/list.h"
+#include "model/rare.h"
 #include "model/source_range.h"
 
 namespace pglocklint {
 
-enum class ValueKind {
+enum class ValueKind : std::uint8_t {
   Integer,        // text: decimal digits with sign (any size)
   Numeric,        // text: a constant with fraction or exponent
   Text,           // text: the string (type "unknown" while PostgreSQL has not decided, else "text", …)
@@ -44,14 +45,15 @@ PGLOCKLINT_ENUM_NAMES(ValueKind, "integer", "numeric", "text", "boolean", "null"
 
 struct Value {
   ValueKind kind = ValueKind::Unknown;
-  std::string name, relation, text;
+  std::string name;
+  RareText relation, text;
   std::string type;               // canonical SQL type of the value, empty if not known; "unknown" = untyped literal
-  std::vector<Value> args;
+  List<Value> args;
   bool implicit = false;          // Cast
   bool may_be_null = false;       // there is evidence (see null_evidence); propagated through strict operations
-  std::string null_evidence;      // "current_setting(…, true) is NULL when the setting is missing"
+  RareText null_evidence;         // "current_setting(…, true) is NULL when the setting is missing"
   bool from_argument = false;     // reached the lock through an argument of a call to a wrapper
-  std::string constant_name;      // name of the constant or variable that held it: "kJobSync"; else empty
+  RareText constant_name;         // name of the constant or variable that held it: "kJobSync"; else empty
   std::int32_t unit = -1;         // index into Program::units
   SourceRange range;              // where it is written
 
@@ -62,7 +64,7 @@ struct Value {
   bool operator==(const Value&) const = default;
 };
 
-enum class KeyForm {
+enum class KeyForm : std::uint8_t {
   Bigint,     // (bigint)
   Pair,       // (integer, integer): another key space (SEMANTICS S23)
   None,       // pg_advisory_unlock_all()
@@ -73,8 +75,8 @@ PGLOCKLINT_ENUM_NAMES(KeyForm, "bigint", "pair", "none", "no-overload", "unknown
 
 struct LockKey {
   KeyForm form = KeyForm::Unknown;
-  std::vector<Value> parts;        // as the lock function receives them (implicit casts included)
-  std::string error;               // NoOverload: "function pg_advisory_lock(bigint, integer) does not exist"
+  List<Value> parts;        // as the lock function receives them (implicit casts included)
+  RareText error;                  // NoOverload: "function pg_advisory_lock(bigint, integer) does not exist"
   // Canonical text of the key class: constants as numbers, varying parts as *: "4200", "(1001, *)", "hashtext(tenant:*)".
   std::string class_text;
   bool constant = false;           // every part is a known integer

@@ -26,10 +26,10 @@ struct Relation {
   SourceRange range;
   std::vector<Column> columns;                         // in order
   bool columns_known = false;                          // all of them
-  std::vector<std::vector<std::string>> unique_keys;   // column names; primary key first
-  std::vector<std::vector<std::string>> indexes;       // leading column names of each index, unique keys included
+  std::vector<List<std::string>> unique_keys;          // column names; primary key first
+  std::vector<List<std::string>> indexes;              // leading column names of each index, unique keys included
   const Query* view = nullptr;                         // view or materialized view: its query, and its column aliases
-  std::vector<std::string> view_columns;
+  List<std::string> view_columns;
   std::vector<const Expr*> policies;                   // USING conditions while row security is enabled
   const Column* column(std::string_view name) const {
     for (const Column& c : columns)

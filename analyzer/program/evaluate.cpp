@@ -120,16 +120,16 @@ class LockSearch {
   }
 
  private:
-  bool any(const std::vector<Query>& list) {
+  bool any(const List<Query>& list) {
     return std::any_of(list.begin(), list.end(), [&](const Query& q) { return in(q); });
   }
-  bool anyExpr(const std::vector<Expr>& list) {
+  bool anyExpr(const List<Expr>& list) {
     return std::any_of(list.begin(), list.end(), [&](const Expr& e) { return in(e); });
   }
-  bool anyOrder(const std::vector<OrderItem>& list) {
+  bool anyOrder(const List<OrderItem>& list) {
     return std::any_of(list.begin(), list.end(), [&](const OrderItem& o) { return in(o.expr); });
   }
-  bool anyTarget(const std::vector<Target>& list) {
+  bool anyTarget(const List<Target>& list) {
     return std::any_of(list.begin(), list.end(), [&](const Target& t) { return in(t.expr); });
   }
   bool inFrom(const FromItem& f) {
@@ -204,7 +204,7 @@ void runQuery(const Query& query, const Flow& demand, Tree& tree) {
   runStatement(level, demand, tree);
 }
 
-std::vector<CallEvaluation> evaluateWith(const Statement& statement, const std::vector<Query>& query, const Flow& demand,
+std::vector<CallEvaluation> evaluateWith(const Statement& statement, const List<Query>& query, const Flow& demand,
                                          const Function* function, const Catalogue& catalogue) {
   if (LockSearch search(catalogue);
       !search.in(statement) && std::none_of(query.begin(), query.end(), [&](const Query& q) { return search.in(q); }))
@@ -302,7 +302,7 @@ std::vector<CallEvaluation> evaluate(const Function& function, const Catalogue& 
   std::vector<CallEvaluation> out;
   forEachStatement(function, [&](const Statement& s) {
     Flow demand = demandOf(s);
-    const std::vector<Query>* query = &s.query;
+    const List<Query>* query = &s.query;
     if (&s == result && s.kind == StatementKind::Query)
       demand.limited = true, demand.limit_blame = {Cause::FirstRowOnly, s.range}, demand.pull = Pull::FirstRow;
     if (preparesOrOpens(s)) {

@@ -55,14 +55,14 @@ class Builder {
   void rename(LeafInfo& info, const FromItem& item);
   void select(const Query& q, Scope& scope, Level& level);
   void modify(const Query& q, Scope& scope, Level& level);
-  std::vector<Output> outputs(const std::vector<Target>& targets, const Scope& scope);
+  std::vector<Output> outputs(const List<Target>& targets, const Scope& scope);
   void addStar(const Expr& star, const Scope& scope, std::vector<Output>& out);
   Term reference(const Expr& e, const Scope& scope, Level& level, bool group, bool distinct);
   Term column(const Expr& e, const Scope& scope);
   Term call(const Expr& e, const Scope& scope);
   Callee callee(const Expr& e);
-  std::vector<Term> terms(const std::vector<Expr>& list, const Scope& scope);
-  std::vector<Term> conjuncts(const std::vector<Expr>& list, const Scope& scope);
+  std::vector<Term> terms(const List<Expr>& list, const Scope& scope);
+  std::vector<Term> conjuncts(const List<Expr>& list, const Scope& scope);
   Term columnTerm(int leaf, const std::string& name, const Expr* source);
   Term equality(Term left, Term right, const FromItem& item);
 
@@ -246,7 +246,7 @@ FromNode Builder::join(const FromItem& item, Scope& scope) {
       if (!tree_.info(l).columns_known) return l;
     return leaves.size() == 1 ? leaves[0] : kSomeLeaf;
   };
-  std::vector<std::string> shared = item.using_columns;
+  List<std::string> shared = item.using_columns;
   if (item.natural && sides.size() == 2)
     for (const int l : sides[0])
       for (const Column& c : tree_.info(l).columns)
@@ -387,7 +387,7 @@ void Builder::modify(const Query& q, Scope& scope, Level& level) {
   for (const MergeWhen& w : q.merge) level.merge.push_back({conjuncts(w.condition, scope), outputs(w.sets, scope)});
 }
 
-std::vector<Output> Builder::outputs(const std::vector<Target>& targets, const Scope& scope) {
+std::vector<Output> Builder::outputs(const List<Target>& targets, const Scope& scope) {
   std::vector<Output> out;
   for (const Target& t : targets) {
     if (t.expr.is(ExprKind::Star)) {
@@ -469,14 +469,14 @@ Term Builder::reference(const Expr& e, const Scope& scope, Level& level, bool gr
   return t;
 }
 
-std::vector<Term> Builder::terms(const std::vector<Expr>& list, const Scope& scope) {
+std::vector<Term> Builder::terms(const List<Expr>& list, const Scope& scope) {
   std::vector<Term> out;
   out.reserve(list.size());
   for (const Expr& e : list) out.push_back(term(e, scope));
   return out;
 }
 
-std::vector<Term> Builder::conjuncts(const std::vector<Expr>& list, const Scope& scope) {
+std::vector<Term> Builder::conjuncts(const List<Expr>& list, const Scope& scope) {
   std::vector<Term> out;
   for (const Expr& e : list) splitConjuncts(term(e, scope), out);
   return out;

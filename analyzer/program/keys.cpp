@@ -16,7 +16,7 @@
 namespace pglocklint {
 namespace {
 
-std::string doesNotExist(const std::string& function, const std::vector<Value>& args) {
+std::string doesNotExist(const std::string& function, const List<Value>& args) {
   std::string types;
   for (const Value& a : args) {
     if (!types.empty()) types += ", ";
@@ -97,7 +97,7 @@ Value resolve(const Expr& expr, const ValueScope& scope) { return Resolver().res
 LockKey resolveKey(const Expr& call, const ValueScope& scope) {
   LockKey key;
   if (call.variadic || call.call_star || std::ranges::any_of(call.arg_names, [](const std::string& n) { return !n.empty(); })) return key;
-  std::vector<Value> args;
+  List<Value> args;
   for (const Expr& a : call.args) args.push_back(resolve(a, scope));
 
   const bool all = call.name == "pg_advisory_unlock_all";

@@ -22,7 +22,7 @@ struct ValueScope {
   std::vector<const Query*> levels;
   // Values of the function's input parameters (IN, INOUT, VARIADIC), in their order, when seen from one call of it
   // (null: Parameter values).
-  const std::vector<Value>* arguments = nullptr;
+  const List<Value>* arguments = nullptr;
 };
 
 // The value of an expression. Constants are folded as PostgreSQL computes them (integer width, overflow: Unknown with the

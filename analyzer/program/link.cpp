@@ -85,7 +85,7 @@ class Linker {
     return !definition || live_.routines.count(&f) > 0;
   }
 
-  ValueScope scope(const LockSite& s, const QueryLevels& levels, const std::vector<Value>* arguments = nullptr) const {
+  ValueScope scope(const LockSite& s, const QueryLevels& levels, const List<Value>* arguments = nullptr) const {
     ValueScope v;
     v.catalogue = &program_.catalogue;
     v.unit = s.unit, v.function = s.function, v.statement = s.statement;
@@ -198,11 +198,11 @@ class Linker {
   };
 
   // Values of a routine's input parameters in one call, in their order; defaults and named arguments put in place.
-  std::vector<Value> argumentValues(const Expr& call, const Routine& r, const ValueScope& caller) const {
+  List<Value> argumentValues(const Expr& call, const Routine& r, const ValueScope& caller) const {
     std::vector<const Parameter*> inputs;
     for (const Parameter& p : r.function->parameters)
       if (p.mode == ParameterMode::In || p.mode == ParameterMode::InOut || p.mode == ParameterMode::Variadic) inputs.push_back(&p);
-    std::vector<Value> values(inputs.size());
+    List<Value> values(inputs.size());
     std::vector<bool> given(inputs.size());
     for (std::size_t i = 0; i < call.args.size(); ++i) {
       std::size_t at = i;
@@ -230,7 +230,7 @@ class Linker {
   }
 
   // The lock calls that a call of `r` with these arguments leads to: (built-in site, its key as the caller sees it).
-  void innerLocks(const Routine& r, const std::vector<Value>& arguments, int depth,
+  void innerLocks(const Routine& r, const List<Value>& arguments, int depth,
                   std::vector<std::pair<const LockSite*, LockKey>>& out) const {
     if (depth > kMaxWrapperDepth) return;
     if (const auto it = direct_.find(r.function); it != direct_.end())

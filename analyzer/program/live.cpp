@@ -189,7 +189,7 @@ class History {
     relations[key] = std::move(r);
   }
 
-  static void addKey(Relation& r, const std::vector<std::string>& columns, bool primary) {
+  static void addKey(Relation& r, const List<std::string>& columns, bool primary) {
     if (columns.empty()) return;
     r.unique_keys.insert(primary ? r.unique_keys.begin() : r.unique_keys.end(), columns);
     if (!primary) return;
@@ -239,7 +239,7 @@ class History {
         break;
       case AlterActionKind::RenameColumn:
         if (known) column->name = a.new_name;
-        for (auto& k : r.unique_keys) std::replace(k.begin(), k.end(), a.column.name, a.new_name);
+        for (auto& k : r.unique_keys) std::replace(k.begin(), k.end(), a.column.name, a.new_name.str());
         break;
       case AlterActionKind::EnableRowSecurity: live.row_security = true; break;
       case AlterActionKind::SetDefault:
@@ -266,7 +266,7 @@ class History {
       // A partial unique index (exprs hold its predicate) proves nothing about the other rows.
       const bool plain = d.exprs.empty() && std::find(d.key_columns.begin(), d.key_columns.end(), "") == d.key_columns.end();
       if (d.unique && plain) addKey(r->relation, d.key_columns, false);
-      std::vector<std::string> leading;
+      List<std::string> leading;
       for (const std::string& c : d.key_columns) {
         if (c.empty()) break;
         leading.push_back(c);

@@ -14,7 +14,7 @@ namespace {
 constexpr int kMaxSteps = 3000;            // of one Resolver
 constexpr std::size_t kMaxFollowed = 100;  // names and operands followed into one another
 
-Value node(ValueKind kind, std::string name, std::string type, std::vector<Value> args) {
+Value node(ValueKind kind, std::string name, std::string type, List<Value> args) {
   Value v;
   v.kind = kind, v.name = std::move(name), v.type = std::move(type), v.args = std::move(args);
   v.from_argument = std::ranges::any_of(v.args, &Value::from_argument);
@@ -43,7 +43,7 @@ Value placed(Value v, const SourceRange& range, int unit) {
   return v;
 }
 
-void propagateNull(Value& result, const std::vector<Value>& args) {
+void propagateNull(Value& result, const List<Value>& args) {
   for (const Value& a : args)
     if (a.may_be_null && !result.may_be_null) result.may_be_null = true, result.null_evidence = a.null_evidence;
 }
@@ -61,8 +61,8 @@ Value computed(Value tree, const std::optional<Value>& folded) {
   return v;
 }
 
-Value concatenation(std::vector<Value> pieces, const SourceRange& range, int unit) {
-  std::vector<Value> merged;
+Value concatenation(List<Value> pieces, const SourceRange& range, int unit) {
+  List<Value> merged;
   for (Value& p : pieces) {
     if (isError(p)) return p;
     if (p.isConstant() && p.kind != ValueKind::Null)
@@ -157,7 +157,7 @@ Value Resolver::expression(const Expr& e, const ValueScope& scope) {
     case ExprKind::SubSelect: return subSelect(e, scope);
     case ExprKind::Subscript: return subscript(e, scope);
     case ExprKind::Array: {
-      std::vector<Value> elements = operands(e, scope);
+      List<Value> elements = operands(e, scope);
       std::vector<std::string> types;
       for (const Value& v : elements) types.push_back(v.type);
       const std::string type = elements.empty() ? "" : commonType(types);
@@ -187,8 +187,8 @@ Value Resolver::expression(const Expr& e, const ValueScope& scope) {
   return unknownValue(e.text);
 }
 
-std::vector<Value> Resolver::operands(const Expr& e, const ValueScope& scope) {
-  std::vector<Value> values;
+List<Value> Resolver::operands(const Expr& e, const ValueScope& scope) {
+  List<Value> values;
   for (const Expr& a : e.args) values.push_back(resolve(a, scope));
   return values;
 }
@@ -251,7 +251,7 @@ Value Resolver::prefix(const Expr& e, const ValueScope& scope) {
 }
 
 Value Resolver::operation(const Expr& e, const ValueScope& scope) {
-  std::vector<Value> args = operands(e, scope);
+  List<Value> args = operands(e, scope);
   if (args.empty()) return unknownValue(e.name);
   if (e.name == "||") {
     std::string left = args[0].type;
@@ -344,7 +344,7 @@ Value Resolver::subSelect(const Expr& e, const ValueScope& scope) {
   const Query& q = e.query[0];
   ValueScope inner = scope;
   inner.levels.insert(inner.levels.begin(), &q);
-  std::vector<Value> target;
+  List<Value> target;
   if (!q.targets.empty() && !q.targets[0].expr.is(ExprKind::Star)) target.push_back(resolve(q.targets[0].expr, inner));
   if (q.kind == QueryKind::Values && q.rows.size() == 1 && q.rows[0].size() == 1) return resolve(q.rows[0][0], inner);
   if (e.sublink == SubLink::Array) {
@@ -374,7 +374,7 @@ Value Resolver::subscript(const Expr& e, const ValueScope& scope) {
     }
     return node(ValueKind::Call, "." + e.name, "", operands(e, scope));
   }
-  std::vector<Value> args = operands(e, scope);
+  List<Value> args = operands(e, scope);
   const std::string& array = args[0].type;
   const std::string type = familyOf(array) == TypeFamily::Array ? baseType(array.substr(0, array.size() - 2)) : "";
   if (args.size() == 2 && args[0].name == "array" && args[1].kind == ValueKind::Integer) {

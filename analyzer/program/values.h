@@ -56,7 +56,7 @@ class Resolver {
   Value choice(const Expr& e, const ValueScope& scope);
   Value subSelect(const Expr& e, const ValueScope& scope);
   Value subscript(const Expr& e, const ValueScope& scope);
-  std::vector<Value> operands(const Expr& e, const ValueScope& scope);
+  List<Value> operands(const Expr& e, const ValueScope& scope);
 
   // values_columns.cpp
   struct Visible {
@@ -87,12 +87,12 @@ class Resolver {
 
   // values_calls.cpp
   Value call(const Expr& e, const ValueScope& scope);
-  Value builtin(const std::string& name, const Expr& e, std::vector<Value> args, const ValueScope& scope);
-  std::optional<Value> source(const std::string& name, const Expr& e, const std::vector<Value>& args);
-  Value hash(const std::string& name, std::vector<Value> args, const Expr& e, const ValueScope& scope);
-  Value concatCall(const std::string& name, std::vector<Value> args, const Expr& e, const ValueScope& scope);
-  Value aggregate(const std::string& name, std::vector<Value> args, const Expr& e, const ValueScope& scope);
-  Value routineCall(const Routine& r, std::vector<Value> args, const Expr& e, const ValueScope& scope);
+  Value builtin(const std::string& name, const Expr& e, List<Value> args, const ValueScope& scope);
+  std::optional<Value> source(const std::string& name, const Expr& e, const List<Value>& args);
+  Value hash(const std::string& name, List<Value> args, const Expr& e, const ValueScope& scope);
+  Value concatCall(const std::string& name, List<Value> args, const Expr& e, const ValueScope& scope);
+  Value aggregate(const std::string& name, List<Value> args, const Expr& e, const ValueScope& scope);
+  Value routineCall(const Routine& r, List<Value> args, const Expr& e, const ValueScope& scope);
 
   struct FunctionWrites {
     std::map<std::string, std::vector<const Statement*>, std::less<>> by_name;
@@ -104,10 +104,10 @@ class Resolver {
 };
 
 // Evidence of NULL that passes on to the result of a strict operation.
-void propagateNull(Value& result, const std::vector<Value>& args);
+void propagateNull(Value& result, const List<Value>& args);
 
 // A concatenation of text pieces: neighbouring literals become one, a single literal stands alone.
-Value concatenation(std::vector<Value> pieces, const SourceRange& range, int unit);
+Value concatenation(List<Value> pieces, const SourceRange& range, int unit);
 
 // `tree` over known operands becomes the literal `folded` when nothing but literals is in it; else it keeps the result in text.
 Value computed(Value tree, const std::optional<Value>& folded);

@@ -95,19 +95,19 @@ auto entry(const Table& table, std::string_view name) {
   return std::ranges::find_if(table, [&](const auto& e) { return e.name == name; });
 }
 
-std::vector<std::string> typesOf(const std::vector<Value>& args) {
+std::vector<std::string> typesOf(const List<Value>& args) {
   std::vector<std::string> types;
   for (const Value& a : args) types.push_back(a.type);
   return types;
 }
 
-std::string noFunction(std::string_view name, const std::vector<Value>& args) {
+std::string noFunction(std::string_view name, const List<Value>& args) {
   std::string list;
   for (const Value& a : args) list += (list.empty() ? "" : ", ") + baseType(a.type);
   return fmt::format("function {}({}) does not exist", name, list);
 }
 
-Value callNode(ValueKind kind, const std::string& name, const Expr& e, int unit, std::vector<Value> args, std::string type) {
+Value callNode(ValueKind kind, const std::string& name, const Expr& e, int unit, List<Value> args, std::string type) {
   Value v = placed(Value{}, e.range, unit);
   v.kind = kind, v.name = name, v.type = std::move(type), v.args = std::move(args);
   v.from_argument = std::ranges::any_of(v.args, &Value::from_argument);
@@ -126,14 +126,14 @@ const Value* clockIn(const Value& v) {
 }  // namespace
 
 Value Resolver::call(const Expr& e, const ValueScope& scope) {
-  std::vector<Value> args = operands(e, scope);
+  List<Value> args = operands(e, scope);
   const bool catalog = e.qualifier == "pg_catalog" || (e.qualifier.empty() && findBuiltin(e.name) != nullptr);
   if (!catalog && scope.catalogue != nullptr)
     if (const Routine* r = scope.catalogue->routine(e.qualifier, e.name, e.args.size())) return routineCall(*r, std::move(args), e, scope);
   return builtin(e.name, e, std::move(args), scope);
 }
 
-Value Resolver::builtin(const std::string& name, const Expr& e, std::vector<Value> args, const ValueScope& scope) {
+Value Resolver::builtin(const std::string& name, const Expr& e, List<Value> args, const ValueScope& scope) {
   if (auto v = source(name, e, args)) return placed(std::move(*v), e.range, scope.unit);
   const Builtin* known = findBuiltin(name);
   if (e.call_window) {
@@ -162,7 +162,7 @@ Value Resolver::builtin(const std::string& name, const Expr& e, std::vector<Valu
   return computed(std::move(v), folded);
 }
 
-std::optional<Value> Resolver::source(const std::string& name, const Expr& e, const std::vector<Value>& args) {
+std::optional<Value> Resolver::source(const std::string& name, const Expr& e, const List<Value>& args) {
   Value v;
   v.name = name, v.type = functionType(name, typesOf(args)), v.range = e.range;
   if (const auto at = entry(kSources, name); at != kSources.end()) {
@@ -180,7 +180,7 @@ std::optional<Value> Resolver::source(const std::string& name, const Expr& e, co
   }
   if (name == "current_setting") {
     v.kind = ValueKind::Setting;
-    v.name = args.empty() || args[0].kind != ValueKind::Text ? "" : args[0].text;
+    v.name = args.empty() || args[0].kind != ValueKind::Text ? "" : args[0].text.str();
     if (args.size() == 2 && args[1].text != "false" && args[1].text != "f") {
       v.may_be_null = true;
       v.null_evidence = fmt::format("current_setting('{}', true) is NULL when the setting is missing", v.name);
@@ -194,7 +194,7 @@ std::optional<Value> Resolver::source(const std::string& name, const Expr& e, co
   }
   if (name == "to_regclass" && args.size() == 1) {
     v.kind = ValueKind::Oid;
-    v.name = args[0].kind == ValueKind::Text ? args[0].text : "";
+    v.name = args[0].kind == ValueKind::Text ? args[0].text.str() : "";
     v.may_be_null = true, v.null_evidence = "to_regclass() gives NULL when there is no such relation";
     return v;
   }
@@ -206,7 +206,7 @@ std::optional<Value> Resolver::source(const std::string& name, const Expr& e, co
   return std::nullopt;
 }
 
-Value Resolver::hash(const std::string& name, std::vector<Value> args, const Expr& e, const ValueScope& scope) {
+Value Resolver::hash(const std::string& name, List<Value> args, const Expr& e, const ValueScope& scope) {
   const auto f = entry(kHashes, name);
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (isError(args[i])) return args[i];
@@ -227,9 +227,9 @@ Value Resolver::hash(const std::string& name, std::vector<Value> args, const Exp
 }
 
 // concat(), concat_ws() and format() skip or spell out NULL: it ends there.
-Value Resolver::concatCall(const std::string& name, std::vector<Value> args, const Expr& e, const ValueScope& scope) {
+Value Resolver::concatCall(const std::string& name, List<Value> args, const Expr& e, const ValueScope& scope) {
   const auto whole = foldFunction(name, args);
-  std::vector<Value> pieces;
+  List<Value> pieces;
   const auto literal = [&](const std::string& text) { return placed(constantOf(ValueKind::Text, text, "text"), e.range, scope.unit); };
   bool apart = !e.variadic;
   if (name == "format") {
@@ -253,7 +253,7 @@ Value Resolver::concatCall(const std::string& name, std::vector<Value> args, con
     pieces = args;
   }
   if (!apart) return callNode(ValueKind::Call, name, e, scope.unit, std::move(args), "text");
-  std::erase_if(pieces, [](const Value& p) { return p.kind == ValueKind::Null; });
+  erase_if(pieces, [](const Value& p) { return p.kind == ValueKind::Null; });
   Value v = whole && !isError(*whole) && std::ranges::all_of(args, &Value::isConstant) ? placed(*whole, e.range, scope.unit)
                                                                                         : concatenation(std::move(pieces), e.range, scope.unit);
   v.from_argument |= std::ranges::any_of(args, &Value::from_argument);
@@ -262,7 +262,7 @@ Value Resolver::concatCall(const std::string& name, std::vector<Value> args, con
   return v;
 }
 
-Value Resolver::aggregate(const std::string& name, std::vector<Value> args, const Expr& e, const ValueScope& scope) {
+Value Resolver::aggregate(const std::string& name, List<Value> args, const Expr& e, const ValueScope& scope) {
   std::string type = functionType(name, typesOf(args));
   if (type.empty())
     if (const Builtin* b = findBuiltin(name)) type = canonicalType(b->result);
@@ -303,7 +303,7 @@ Result onlyResult(const Routine& r) {
 
 }  // namespace
 
-Value Resolver::routineCall(const Routine& r, std::vector<Value> args, const Expr& e, const ValueScope& scope) {
+Value Resolver::routineCall(const Routine& r, List<Value> args, const Expr& e, const ValueScope& scope) {
   const Function& f = *r.function;
   const std::string declared = canonicalType(f.returns);
   const std::string type = familyOf(declared) == TypeFamily::NotKnown ? "" : declared;
@@ -313,7 +313,7 @@ Value Resolver::routineCall(const Routine& r, std::vector<Value> args, const Exp
   const bool followed = std::ranges::find(active_, static_cast<const void*>(&f)) != active_.end();
   if (r.returns_set || result.expr == nullptr || followed || inlined_ >= 8) return opaque;
 
-  std::vector<Value> values;  // one for each input parameter
+  List<Value> values;  // one for each input parameter
   std::size_t position = 0;
   for (const Parameter& p : f.parameters) {
     if (!isInput(p)) continue;

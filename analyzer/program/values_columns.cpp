@@ -42,7 +42,7 @@ constexpr std::array kCatalogColumns{
     CatalogColumn{"pg_tables", "tablename", "name"},   CatalogColumn{"pg_tables", "schemaname", "name"}};
 
 // The renamed columns of an alias list: q(a, b).
-void rename(OfferedColumns& offered, const std::vector<std::string>& names) {
+void rename(OfferedColumns& offered, const List<std::string>& names) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (i >= offered.columns.size()) {
       if (offered.complete) return;
@@ -71,7 +71,7 @@ bool rejectsNull(const Expr& condition, const std::string& alias) {
   return comparison(condition) && std::ranges::any_of(condition.args, column);
 }
 
-bool rejectsNull(const std::vector<Expr>& conditions, const std::string& alias) {
+bool rejectsNull(const List<Expr>& conditions, const std::string& alias) {
   return std::ranges::any_of(conditions, [&](const Expr& c) { return rejectsNull(c, alias); });
 }
 
@@ -112,7 +112,7 @@ std::vector<Resolver::Visible> Resolver::visibleItems(const Query& level) {
     found.push_back(std::move(v));
   };
   for (const FromItem& item : level.from) visit(visit, item);
-  if (!level.target.name.empty()) found.push_back({&level.target, ""});
+  if (!level.target->name.empty()) found.push_back({&*level.target, ""});
   return found;
 }
 
@@ -286,7 +286,7 @@ std::optional<Value> Resolver::column(const Expr& e, const ValueScope& scope, bo
     int unknown = 0;
     const std::vector<Visible> items = visibleItems(query);
     for (const Visible& v : items) {
-      const bool excluded = e.qualifier == "excluded" && v.item == &query.target && query.kind == QueryKind::Insert;
+      const bool excluded = e.qualifier == "excluded" && v.item == &*query.target && query.kind == QueryKind::Insert;
       if (!e.qualifier.empty() && aliasOf(*v.item) != e.qualifier && !excluded) continue;
       OfferedColumns offered = columnsOf(*v.item, level);
       // g in FROM generate_series(1, 3) g names the element although it is the alias.

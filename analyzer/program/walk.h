@@ -21,7 +21,7 @@ class QueryWalker {
     if constexpr (requires { visitor_.onLevel(q, levels_); }) visitor_.onLevel(q, levels_);
     for (const Cte& c : q.ctes) queries(c.query);
     for (const Target& t : q.targets) expr(t.expr);
-    if (!q.target.name.empty()) from(q.target);
+    if (!q.target->name.empty()) from(q.target);
     for (const FromItem& f : q.from) from(f);
     exprs(q.where), exprs(q.group_by), exprs(q.having), exprs(q.distinct_on);
     orders(q.order_by);
@@ -61,16 +61,16 @@ class QueryWalker {
   }
 
  private:
-  void exprs(const std::vector<Expr>& list) {
+  void exprs(const List<Expr>& list) {
     for (const Expr& e : list) expr(e);
   }
-  void queries(const std::vector<Query>& list) {
+  void queries(const List<Query>& list) {
     for (const Query& q : list) query(q);
   }
-  void targets(const std::vector<Target>& list) {
+  void targets(const List<Target>& list) {
     for (const Target& t : list) expr(t.expr);
   }
-  void orders(const std::vector<OrderItem>& list) {
+  void orders(const List<OrderItem>& list) {
     for (const OrderItem& o : list) expr(o.expr);
   }
 

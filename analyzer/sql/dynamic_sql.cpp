@@ -249,12 +249,20 @@ class ExprWalk {
     visit(member);
   }
   template <class T>
-  void visit(std::vector<T>& values) {
+  void visit(List<T>& values) {
     for (T& value : values) visit(value);
   }
   template <class T>
-  void visit(const std::vector<T>& values) {
+  void visit(Rare<T>& value) {
+    if (value.stored()) visit(value.edit());
+  }
+  template <class T>
+  void visit(const List<T>& values) {
     for (const T& value : values) visit(value);
+  }
+  template <class T>
+  void visit(const Rare<T>& value) {
+    if (value.stored()) visit(*value);
   }
   template <class T>
   void visit(T& value) {
@@ -270,12 +278,12 @@ class ExprWalk {
   F f_;
 };
 
-bool substitutable(const std::vector<Expr>& argument) { return !argument.empty() && !callsLock(argument[0]); }
+bool substitutable(const List<Expr>& argument) { return !argument.empty() && !callsLock(argument[0]); }
 
 // Puts the arguments of holes and of USING where the text has a marker or $n.
 class HoleFiller {
  public:
-  HoleFiller(const std::vector<DynamicHole>& holes, const std::vector<Expr>& using_args, std::int32_t next_call)
+  HoleFiller(const std::vector<DynamicHole>& holes, const List<Expr>& using_args, std::int32_t next_call)
       : holes_(holes), using_(using_args), next_call_(next_call) {}
 
   template <class T>
@@ -288,6 +296,12 @@ class HoleFiller {
   void visit(std::string& text) {
     for (FoundMarker m = findMarker(text, 0, holes_.size()); m.found(); m = findMarker(text, m.begin, holes_.size()))
       text.replace(m.begin, m.end - m.begin, holeName(m.number)), left_ = true;
+  }
+  void visit(RareText& text) {
+    if (text.empty()) return;
+    std::string filled = text.str();
+    visit(filled);
+    text = std::move(filled);
   }
   void visit(Expr& e) {
     if (e.kind == ExprKind::Param) return fillParam(e);
@@ -304,8 +318,12 @@ class HoleFiller {
     in_call_ = outer;
   }
   template <class T>
-  void visit(std::vector<T>& values) {
+  void visit(List<T>& values) {
     for (T& value : values) visit(value);
+  }
+  template <class T>
+  void visit(Rare<T>& value) {
+    if (value.stored()) visit(value.edit());
   }
   template <class T>
   void visit(T& value) {
@@ -388,7 +406,7 @@ class HoleFiller {
   }
 
   const std::vector<DynamicHole>& holes_;
-  const std::vector<Expr>& using_;
+  const List<Expr>& using_;
   std::int32_t next_call_;
   bool in_call_ = false, left_ = false;
 };
@@ -429,7 +447,7 @@ MappedText withoutRawHoles(const MappedText& text, const std::vector<DynamicHole
 
 class DynamicParser {
  public:
-  DynamicParser(const DynamicText& text, const std::vector<Expr>& using_args, const Statement& like, const LineIndex& lines)
+  DynamicParser(const DynamicText& text, const List<Expr>& using_args, const Statement& like, const LineIndex& lines)
       : text_(text), using_(using_args), like_(like), lines_(lines) {}
 
   DynamicResult parse() {
@@ -440,7 +458,7 @@ class DynamicParser {
   }
 
  private:
-  void addArguments(const std::vector<Expr>& arguments) {
+  void addArguments(const List<Expr>& arguments) {
     for (const Expr& argument : arguments)
       if (callsLock(argument)) result_.events.push_back(argumentStatement(argument, like_));
   }
@@ -502,7 +520,7 @@ class DynamicParser {
   }
 
   const DynamicText& text_;
-  const std::vector<Expr>& using_;
+  const List<Expr>& using_;
   const Statement& like_;
   const LineIndex& lines_;
   DynamicResult result_;
@@ -545,7 +563,7 @@ std::optional<DynamicText> readDynamicText(const BodyTokens& tokens, TokenSpan e
   return result;
 }
 
-DynamicResult parseDynamicText(const DynamicText& text, const std::vector<Expr>& using_args, const Statement& like,
+DynamicResult parseDynamicText(const DynamicText& text, const List<Expr>& using_args, const Statement& like,
                                const LineIndex& lines) {
   return DynamicParser(text, using_args, like, lines).parse();
 }

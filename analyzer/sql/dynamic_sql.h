@@ -25,7 +25,7 @@ enum class HoleKind {
 
 struct DynamicHole {
   HoleKind kind = HoleKind::Raw;
-  std::vector<Expr> argument;  // zero or one: what fills it
+  List<Expr> argument;  // zero or one: what fills it
 };
 
 // SQL text in which hole number n stands as the word holeMarker(n).
@@ -41,13 +41,13 @@ using HeldBy = std::function<std::optional<HeldValue>(const std::string& variabl
 std::optional<DynamicText> readDynamicText(const BodyTokens& tokens, TokenSpan expression, EventPlace place, const HeldBy& held);
 
 struct DynamicResult {
-  std::vector<Event> events;
-  std::vector<NotUnderstood> problems;
+  List<Event> events;
+  List<NotUnderstood> problems;
 };
 
 // The statements of a known text as events. Each Statement has context, range, into, name, … of `like`; the ranges of its query
 // are those of the pieces. `using_args` replace $1, $2, ….
-DynamicResult parseDynamicText(const DynamicText& text, const std::vector<Expr>& using_args, const Statement& like,
+DynamicResult parseDynamicText(const DynamicText& text, const List<Expr>& using_args, const Statement& like,
                                const LineIndex& lines);
 
 // Whether an expression calls a lock function.

@@ -71,8 +71,8 @@ Span Lowering::valueFunction(const PgQuery__SQLValueFunction& f, Expr& out) {
   return with_precision.known() ? with_precision : token(f.location);
 }
 
-std::vector<OrderItem> Lowering::orderItems(NodeList list) {
-  std::vector<OrderItem> items;
+List<OrderItem> Lowering::orderItems(NodeList list) {
+  List<OrderItem> items;
   for (const Node* n : list) {
     OrderItem& item = items.emplace_back();
     if (n->node_case != PG_QUERY__NODE__NODE_SORT_BY) {
@@ -125,8 +125,8 @@ Span Lowering::flattened(const ProtobufCMessage& message, Expr& out) {
   return token(firstLocation(message));
 }
 
-std::vector<Expr> Lowering::callsIn(const ProtobufCMessage& message) {
-  std::vector<Expr> calls;
+List<Expr> Lowering::callsIn(const ProtobufCMessage& message) {
+  List<Expr> calls;
   forEachMessage(message, [&](const ProtobufCMessage& m) {
     if (m.descriptor != &pg_query__func_call__descriptor) return true;
     const auto& c = reinterpret_cast<const PgQuery__FuncCall&>(m);

@@ -52,11 +52,6 @@ void Lowering::onRelation(const PgQuery__RangeVar* r, Ddl& d) const {
   if (r->schemaname && *r->schemaname) d.relation_schema = nameAt(name.known() ? name.last - 2 : -1, r->schemaname);
 }
 
-void Lowering::qualifiedName(NodeList names, std::string& schema, std::string& name) const {
-  if (!names.empty()) name = stringOf(names.back());
-  if (names.size() > 1) schema = stringOf(names[names.size() - 2]);
-}
-
 void Lowering::functionObject(const Node* object, Ddl& d) const {
   if (!contentOf(object) || object->node_case != PG_QUERY__NODE__NODE_OBJECT_WITH_ARGS) return;
   const auto& o = *object->object_with_args;

@@ -31,7 +31,7 @@ Query Lowering::insert(const PgQuery__InsertStmt& s, Span outer) {
   const Span whole = dmlSpan(s.relation, s.with_clause, "insert", outer);
   q.range = range(whole);
   ctes(s.with_clause, q);
-  if (s.relation) q.target.range = range(relation(*s.relation, q.target));
+  if (s.relation) q.target.edit().range = range(relation(*s.relation, q.target.edit()));
   for (const Node* n : nodes(s.n_cols, s.cols))
     if (n->node_case == PG_QUERY__NODE__NODE_RES_TARGET) q.columns.push_back(text(n->res_target->name));
   Span source = upTo(whole, {"returning"});
@@ -52,7 +52,7 @@ Query Lowering::update(const PgQuery__UpdateStmt& s, Span outer) {
   q.kind = QueryKind::Update;
   q.range = range(dmlSpan(s.relation, s.with_clause, "update", outer));
   ctes(s.with_clause, q);
-  if (s.relation) q.target.range = range(relation(*s.relation, q.target));
+  if (s.relation) q.target.edit().range = range(relation(*s.relation, q.target.edit()));
   q.sets = assignments(nodes(s.n_target_list, s.target_list));
   q.from = fromItems(nodes(s.n_from_clause, s.from_clause));
   optionalExpr(s.where_clause, q.where);
@@ -65,7 +65,7 @@ Query Lowering::remove(const PgQuery__DeleteStmt& s, Span outer) {
   q.kind = QueryKind::Delete;
   q.range = range(dmlSpan(s.relation, s.with_clause, "delete", outer));
   ctes(s.with_clause, q);
-  if (s.relation) q.target.range = range(relation(*s.relation, q.target));
+  if (s.relation) q.target.edit().range = range(relation(*s.relation, q.target.edit()));
   q.from = fromItems(nodes(s.n_using_clause, s.using_clause));
   optionalExpr(s.where_clause, q.where);
   q.returning = targets(nodes(s.n_returning_list, s.returning_list));
@@ -77,7 +77,7 @@ Query Lowering::merge(const PgQuery__MergeStmt& s, Span outer) {
   q.kind = QueryKind::Merge;
   q.range = range(dmlSpan(s.relation, s.with_clause, "merge", outer));
   ctes(s.with_clause, q);
-  if (s.relation) q.target.range = range(relation(*s.relation, q.target));
+  if (s.relation) q.target.edit().range = range(relation(*s.relation, q.target.edit()));
   if (contentOf(s.source_relation)) fromItem(s.source_relation, q.from.emplace_back());
   optionalExpr(s.join_condition, q.where);
   for (const Node* n : nodes(s.n_merge_when_clauses, s.merge_when_clauses)) {
@@ -114,8 +114,8 @@ Query Lowering::merge(const PgQuery__MergeStmt& s, Span outer) {
 
 // SET a = x, (b, c) = (y, z), (d, e) = (SELECT …).
 // The parser repeats the right side of a row assignment for each of its columns; it runs once.
-std::vector<Target> Lowering::assignments(NodeList list) {
-  std::vector<Target> result;
+List<Target> Lowering::assignments(NodeList list) {
+  List<Target> result;
   for (const Node* n : list) {
     if (n->node_case != PG_QUERY__NODE__NODE_RES_TARGET) continue;
     const auto& t = *n->res_target;

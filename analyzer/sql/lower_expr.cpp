@@ -15,7 +15,7 @@ Span Lowering::expr(const Node* node, Expr& out) {
   return span;
 }
 
-Span Lowering::exprs(NodeList list, std::vector<Expr>& out) {
+Span Lowering::exprs(NodeList list, List<Expr>& out) {
   Span span;
   for (const Node* n : list) {
     if (!contentOf(n)) continue;
@@ -26,7 +26,7 @@ Span Lowering::exprs(NodeList list, std::vector<Expr>& out) {
   return span;
 }
 
-void Lowering::optionalExpr(const Node* node, std::vector<Expr>& out) {
+void Lowering::optionalExpr(const Node* node, List<Expr>& out) {
   if (contentOf(node)) expr(node, out.emplace_back());
 }
 

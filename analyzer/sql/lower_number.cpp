@@ -13,7 +13,11 @@ struct CallCollector {
 
   void operator()(std::string_view, auto& value) { visit(value); }
   template <class T>
-  void visit(std::vector<T>& list) {
+  void visit(Rare<T>& value) {
+    if (value.stored()) visit(value.edit());
+  }
+  template <class T>
+  void visit(List<T>& list) {
     if constexpr (std::is_class_v<T>)
       for (T& item : list) visit(item);
   }

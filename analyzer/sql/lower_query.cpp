@@ -5,8 +5,8 @@
 
 namespace pglocklint::sql {
 
-std::vector<Query> Lowering::optionalQuery(const Node* node, Span outer) {
-  std::vector<Query> result;
+List<Query> Lowering::optionalQuery(const Node* node, Span outer) {
+  List<Query> result;
   if (contentOf(node)) result.push_back(query(node, outer));
   return result;
 }
@@ -64,7 +64,7 @@ void Lowering::simpleSelect(const PgQuery__SelectStmt& s, Query& q) {
   if (s.n_values_lists > 0) {
     q.kind = QueryKind::Values;
     for (const Node* n : nodes(s.n_values_lists, s.values_lists)) {
-      std::vector<Expr>& row = q.rows.emplace_back();
+      List<Expr>& row = q.rows.emplace_back();
       if (n->node_case == PG_QUERY__NODE__NODE_LIST) exprs(nodes(n->list->n_items, n->list->items), row);
     }
     return;
@@ -137,13 +137,13 @@ void Lowering::trailingClauses(const PgQuery__SelectStmt& s, const Levels& level
   for (const Span level : levels.inner)
     for (const Clause& c : clausesAt(level)) switch (c.kind) {
         case ClauseKind::Order:
-          if (!q.order_range.known()) q.order_range = range(c.span);
+          if (!q.order_range->known()) q.order_range = range(c.span);
           break;
         case ClauseKind::Limit:
-          if (!q.limit_range.known()) q.limit_range = range(c.span);
+          if (!q.limit_range->known()) q.limit_range = range(c.span);
           break;
         case ClauseKind::Offset:
-          if (!q.offset_range.known()) q.offset_range = range(c.span);
+          if (!q.offset_range->known()) q.offset_range = range(c.span);
           break;
         case ClauseKind::Locking:
           if (locking < q.locking.size()) q.locking[locking++].range = range(c.span);
@@ -251,8 +251,8 @@ Target Lowering::target(const PgQuery__ResTarget& t) {
   return result;
 }
 
-std::vector<Target> Lowering::targets(NodeList list) {
-  std::vector<Target> result;
+List<Target> Lowering::targets(NodeList list) {
+  List<Target> result;
   for (const Node* n : list)
     if (n->node_case == PG_QUERY__NODE__NODE_RES_TARGET) result.push_back(target(*n->res_target));
   return result;
@@ -260,8 +260,8 @@ std::vector<Target> Lowering::targets(NodeList list) {
 
 // ---- FROM ----
 
-std::vector<FromItem> Lowering::fromItems(NodeList list) {
-  std::vector<FromItem> items;
+List<FromItem> Lowering::fromItems(NodeList list) {
+  List<FromItem> items;
   for (const Node* n : list) fromItem(n, items.emplace_back());
   return items;
 }

@@ -104,8 +104,8 @@ class Lowering {
   // Expressions (lower_expr.cpp, lower_call.cpp)
   Span expr(const Node* node, Expr& out);
   Span exprOf(const Node& node, Expr& out);
-  Span exprs(NodeList nodes, std::vector<Expr>& out);
-  void optionalExpr(const Node* node, std::vector<Expr>& out);
+  Span exprs(NodeList nodes, List<Expr>& out);
+  void optionalExpr(const Node* node, List<Expr>& out);
   Span constant(const PgQuery__AConst& c, Expr& out);
   void splitTemplate(Span span, Expr& literal) const;
   Span column(const PgQuery__ColumnRef& c, Expr& out);
@@ -121,11 +121,11 @@ class Lowering {
   Span listed(ExprKind kind, int location, NodeList args, Expr& out);
   Span generic(const ProtobufCMessage& message, Expr& out);
   Span flattened(const ProtobufCMessage& message, Expr& out);
-  std::vector<OrderItem> orderItems(NodeList nodes);
-  std::vector<Expr> callsIn(const ProtobufCMessage& message);
+  List<OrderItem> orderItems(NodeList nodes);
+  List<Expr> callsIn(const ProtobufCMessage& message);
 
   // Queries (lower_query.cpp, lower_dml.cpp)
-  std::vector<Query> optionalQuery(const Node* node, Span outer);
+  List<Query> optionalQuery(const Node* node, Span outer);
   Query query(const Node* node, Span outer);
   Query select(const PgQuery__SelectStmt& s, Span outer);
   void setOperation(const PgQuery__SelectStmt& s, const Levels& levels, Query& q);
@@ -138,9 +138,9 @@ class Lowering {
   Query merge(const PgQuery__MergeStmt& s, Span outer);
   Span dmlSpan(const PgQuery__RangeVar* relation, const PgQuery__WithClause* with, std::string_view word, Span outer) const;
   Target target(const PgQuery__ResTarget& t);
-  std::vector<Target> targets(NodeList nodes);
-  std::vector<Target> assignments(NodeList nodes);
-  std::vector<FromItem> fromItems(NodeList nodes);
+  List<Target> targets(NodeList nodes);
+  List<Target> assignments(NodeList nodes);
+  List<FromItem> fromItems(NodeList nodes);
   Span fromItem(const Node* node, FromItem& out);
   Span relation(const PgQuery__RangeVar& r, FromItem& out);
   Span subquery(const PgQuery__RangeSubselect& s, FromItem& out);
@@ -163,7 +163,11 @@ class Lowering {
   static void add(Ddl ddl, ParsedStatement& out);
   void relationName(const PgQuery__RangeVar* r, Ddl& d) const;
   void onRelation(const PgQuery__RangeVar* r, Ddl& d) const;
-  void qualifiedName(NodeList names, std::string& schema, std::string& name) const;
+  template <class Text>
+  static void qualifiedName(NodeList names, RareText& schema, Text& name) {
+    if (!names.empty()) name = stringOf(names.back());
+    if (names.size() > 1) schema = stringOf(names[names.size() - 2]);
+  }
   Ddl createTable(const PgQuery__CreateStmt& s, Span region);
   Ddl alterTable(const PgQuery__AlterTableStmt& s, Span region);
   AlterAction alterAction(const PgQuery__AlterTableCmd& c);

@@ -48,7 +48,7 @@ class PlpgsqlParser::Nesting {
 };
 
 PlpgsqlParser::PlpgsqlParser(const MappedText& body, const LineIndex& lines, Function& function,
-                             std::vector<NotUnderstood>& problems)
+                             List<NotUnderstood>& problems)
     : tokens_(body, lines), lines_(lines), function_(function), problems_(problems), flow_(function) {}
 
 void PlpgsqlParser::parse() {
@@ -482,7 +482,7 @@ void PlpgsqlParser::exitStatement() {
   pos_ = end + 1;
 }
 
-void parsePlpgsql(const MappedText& body, const LineIndex& lines, Function& function, std::vector<NotUnderstood>& problems) {
+void parsePlpgsql(const MappedText& body, const LineIndex& lines, Function& function, List<NotUnderstood>& problems) {
   const MappedText text = withoutTemplateTags(body);
   PlpgsqlParser(text, lines, function, problems).parse();
 }

@@ -8,9 +8,9 @@ namespace pglocklint::sql {
 
 // Fills blocks, variables and exception_scopes of `function` from its body. What is not understood becomes an entry in `problems`;
 // the rest of the body is still read. Dynamic EXECUTE of known text is parsed as well (Statement::dynamic).
-void parsePlpgsql(const MappedText& body, const LineIndex& lines, Function& function, std::vector<NotUnderstood>& problems);
+void parsePlpgsql(const MappedText& body, const LineIndex& lines, Function& function, List<NotUnderstood>& problems);
 
 // A LANGUAGE sql body: its statements, in one block.
-void parseSqlBody(const MappedText& body, const LineIndex& lines, Function& function, std::vector<NotUnderstood>& problems);
+void parseSqlBody(const MappedText& body, const LineIndex& lines, Function& function, List<NotUnderstood>& problems);
 
 }  // namespace pglocklint::sql

@@ -63,7 +63,7 @@ void joinFollowers(Function& f, const Shape& shape, std::vector<bool>& gone, std
 
 void renumber(Function& f, const std::vector<bool>& gone) {
   std::vector<std::int32_t> number(f.blocks.size(), -1);
-  std::vector<Block> kept;
+  List<Block> kept;
   for (std::size_t i = 0; i < f.blocks.size(); ++i) {
     if (gone[i]) continue;
     number[i] = static_cast<std::int32_t>(kept.size());
@@ -86,7 +86,7 @@ FlowBuilder::FlowBuilder(Function& function) : function_(function) {
 }
 
 EventPlace FlowBuilder::add(Event event) {
-  std::vector<Event>& events = function_.blocks[index(current_)].events;
+  List<Event>& events = function_.blocks[index(current_)].events;
   events.push_back(std::move(event));
   return {current_, events.size() - 1};
 }

@@ -18,7 +18,7 @@ namespace pglocklint::sql {
 
 class PlpgsqlParser {
  public:
-  PlpgsqlParser(const MappedText& body, const LineIndex& lines, Function& function, std::vector<NotUnderstood>& problems);
+  PlpgsqlParser(const MappedText& body, const LineIndex& lines, Function& function, List<NotUnderstood>& problems);
   void parse();
 
  private:
@@ -101,8 +101,8 @@ class PlpgsqlParser {
   ExecuteParts executeParts(TokenSpan span);
   EventPlace addExecute(const ExecuteParts& parts, Statement like);
   void resolveExecutes();
-  std::vector<Event> resolveExecute(const PendingExecute& pending, const ReachingValues& reaching);
-  std::vector<Event> unknownExecute(const PendingExecute& pending, const ReachingValues& reaching);
+  List<Event> resolveExecute(const PendingExecute& pending, const ReachingValues& reaching);
+  List<Event> unknownExecute(const PendingExecute& pending, const ReachingValues& reaching);
   bool mayMentionLock(TokenSpan text, const ReachingValues& reaching);
 
   // --- pieces
@@ -123,7 +123,7 @@ class PlpgsqlParser {
   const BodyTokens tokens_;
   const LineIndex& lines_;
   Function& function_;
-  std::vector<NotUnderstood>& problems_;
+  List<NotUnderstood>& problems_;
   FlowBuilder flow_;
   std::size_t pos_ = 0;
   int depth_ = 0;                                  // nested constructs

@@ -21,11 +21,11 @@ Event asUtility(const BodyTokens& tokens, TokenSpan span, const LineIndex& lines
 
 }  // namespace
 
-void parseSqlBody(const MappedText& body, const LineIndex& lines, Function& function, std::vector<NotUnderstood>& problems) {
+void parseSqlBody(const MappedText& body, const LineIndex& lines, Function& function, List<NotUnderstood>& problems) {
   const MappedText plain = withoutTemplateTags(body);
   const BodyTokens tokens(plain, lines);
   function.blocks.assign(1, Block{});
-  std::vector<Event>& events = function.blocks[0].events;
+  List<Event>& events = function.blocks[0].events;
   for (const TokenSpan& span : statementSpans(tokens)) {
     const MappedText text = tokens.slice(span);
     ParsedStatement parsed = parseStatement(text, lines);

@@ -454,14 +454,14 @@ void PlpgsqlParser::execute(TokenSpan span) {
 // Puts the events of each EXECUTE in its place. All are read first: the values of variables are found by the places of events.
 void PlpgsqlParser::resolveExecutes() {
   const ReachingValues reaching(function_, assigned_);
-  std::vector<std::vector<Event>> resolved;
+  std::vector<List<Event>> resolved;
   for (const PendingExecute& pending : executes_) resolved.push_back(resolveExecute(pending, reaching));
-  std::map<EventPlace, std::vector<Event>*> by_place;
+  std::map<EventPlace, List<Event>*> by_place;
   for (std::size_t i = 0; i < executes_.size(); ++i) by_place[executes_[i].place] = &resolved[i];
   for (auto at = by_place.begin(); at != by_place.end();) {
     const std::int32_t block = at->first.block;
-    std::vector<Event>& old = function_.blocks[static_cast<std::size_t>(block)].events;
-    std::vector<Event> events;
+    List<Event>& old = function_.blocks[static_cast<std::size_t>(block)].events;
+    List<Event> events;
     for (std::size_t i = 0; i < old.size(); ++i) {
       if (at == by_place.end() || at->first != EventPlace{block, i}) {
         events.push_back(std::move(old[i]));
@@ -474,11 +474,11 @@ void PlpgsqlParser::resolveExecutes() {
   }
 }
 
-std::vector<Event> PlpgsqlParser::resolveExecute(const PendingExecute& pending, const ReachingValues& reaching) {
+List<Event> PlpgsqlParser::resolveExecute(const PendingExecute& pending, const ReachingValues& reaching) {
   const auto held = [&](const std::string& variable, EventPlace place) { return reaching.at(variable, place); };
   const std::optional<DynamicText> text = readDynamicText(tokens_, pending.parts.text, pending.place, held);
   if (!text) return unknownExecute(pending, reaching);
-  std::vector<Expr> arguments;
+  List<Expr> arguments;
   for (const TokenSpan& argument : pending.parts.arguments) {
     std::string error;
     const std::optional<Query> query = expressionQuery(argument, error);
@@ -503,7 +503,7 @@ bool PlpgsqlParser::mayMentionLock(TokenSpan text, const ReachingValues& reachin
   return false;
 }
 
-std::vector<Event> PlpgsqlParser::unknownExecute(const PendingExecute& pending, const ReachingValues& reaching) {
+List<Event> PlpgsqlParser::unknownExecute(const PendingExecute& pending, const ReachingValues& reaching) {
   Statement statement = flow_.at(pending.place).statement[0];
   problem(statement.range, "dynamic SQL: the text is not known", mayMentionLock(pending.parts.text, reaching));
   statement.kind = StatementKind::Utility;
@@ -515,7 +515,7 @@ std::vector<Event> PlpgsqlParser::unknownExecute(const PendingExecute& pending, 
   for (const TokenSpan& argument : pending.parts.arguments)
     if (const std::optional<Query> query = expressionQuery(argument, error); query && !query->targets.empty())
       statement.using_args.push_back(query->targets[0].expr);
-  std::vector<Event> events;
+  List<Event> events;
   events.push_back(std::move(statement));
   return events;
 }

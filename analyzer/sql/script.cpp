@@ -346,7 +346,7 @@ class Scanner {
   // The quotes are out of step since the statement that was remembered: what was cut after it is worth nothing.
   void restartAtSuspect(std::string_view what) {
     script_.pieces.resize(suspect_piece_);
-    std::erase_if(script_.problems, [this](const NotUnderstood& p) {
+    erase_if(script_.problems, [this](const NotUnderstood& p) {
       return p.range.begin > suspect_begin_ && p.reason.starts_with("unterminated");
     });
     problem(suspect_quote_, "unterminated " + std::string(what));

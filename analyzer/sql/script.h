@@ -50,8 +50,8 @@ struct Piece {
 
 struct Script {
   std::vector<Piece> pieces;
-  std::vector<Allow> allows;
-  std::vector<NotUnderstood> problems;  // unterminated quote, NUL byte, …
+  List<Allow> allows;
+  List<NotUnderstood> problems;  // unterminated quote, NUL byte, …
   std::shared_ptr<std::set<std::string, std::less<>>> texts;  // what the pieces' SharedTexts point to
 };
 

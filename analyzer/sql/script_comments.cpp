@@ -84,7 +84,7 @@ std::string oneLine(std::string_view s) {
 
 class AllowFinder {
  public:
-  AllowFinder(std::string_view file, std::vector<Allow>& allows, std::vector<NotUnderstood>& problems)
+  AllowFinder(std::string_view file, List<Allow>& allows, List<NotUnderstood>& problems)
       : lines_(file), allows_(allows), problems_(problems) {}
 
   // The file itself.
@@ -177,8 +177,8 @@ class AllowFinder {
   }
 
   LineIndex lines_;
-  std::vector<Allow>& allows_;
-  std::vector<NotUnderstood>& problems_;
+  List<Allow>& allows_;
+  List<NotUnderstood>& problems_;
 };
 
 }  // namespace
@@ -211,12 +211,12 @@ Directive directiveOf(std::string_view comment) {
   return {};
 }
 
-void findAllows(std::string_view text, std::vector<Allow>& allows, std::vector<NotUnderstood>& problems) {
+void findAllows(std::string_view text, List<Allow>& allows, List<NotUnderstood>& problems) {
   if (text.find(kAllow) == std::string_view::npos) return;
   AllowFinder(text, allows, problems).search(text);
 }
 
-void findShellAllows(std::string_view text, std::vector<Allow>& allows, std::vector<NotUnderstood>& problems) {
+void findShellAllows(std::string_view text, List<Allow>& allows, List<NotUnderstood>& problems) {
   AllowFinder(text, allows, problems).searchShell(text);
 }
 

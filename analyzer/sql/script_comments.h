@@ -20,8 +20,8 @@ struct Directive {
 Directive directiveOf(std::string_view comment);
 
 // All suppression comments of a file: also those inside function bodies. One that names no rule is a problem.
-void findAllows(std::string_view text, std::vector<Allow>& allows, std::vector<NotUnderstood>& problems);
+void findAllows(std::string_view text, List<Allow>& allows, List<NotUnderstood>& problems);
 // The same for a shell script, whose comments begin with '#'.
-void findShellAllows(std::string_view text, std::vector<Allow>& allows, std::vector<NotUnderstood>& problems);
+void findShellAllows(std::string_view text, List<Allow>& allows, List<NotUnderstood>& problems);
 
 }  // namespace pglocklint::sql

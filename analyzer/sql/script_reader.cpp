@@ -144,7 +144,7 @@ std::optional<std::string> setValue(std::string_view arguments) {
 void ScriptReader::setVariable(std::string_view arguments, bool set, const SourceRange& range, ScriptFlow& flow) {
   const std::size_t end = std::min(arguments.find_first_of(" \t"), arguments.size());
   if (end == 0) return;
-  std::vector<Variable>& variables = flow.function().variables;
+  List<Variable>& variables = flow.function().variables;
   const std::string name = ":" + std::string(arguments.substr(0, end));  // its own name space: no column or PL/pgSQL variable is meant
   const auto known = std::ranges::find(variables, name, &Variable::name);
   if (known != variables.end()) return known->initial.clear();

@@ -10,9 +10,9 @@ using namespace pglocklint;
 namespace {
 
 template <class T>
-struct IsVector : std::false_type {};
+struct IsList : std::false_type {};
 template <class T>
-struct IsVector<std::vector<T>> : std::true_type {};
+struct IsList<List<T>> : std::true_type {};
 
 // Fills any described struct with anything. Nesting ends at `depth`.
 class Randomizer {
@@ -30,7 +30,13 @@ class Randomizer {
 
   template <class M>
   void fill(M& m) {
-    if constexpr (std::is_same_v<M, std::string>) {
+    if constexpr (IsRare<M>::value) {
+      fill(m.edit());
+    } else if constexpr (std::is_same_v<M, RareText>) {
+      std::string text;
+      fill(text);
+      m = text;
+    } else if constexpr (std::is_same_v<M, std::string>) {
       static const std::string kTexts[] = {"", "a", "pg_advisory_lock", "größe", "\"q\" \\ \n\t\x01", std::string("\0x", 2), "\xff\xfe", "\xed\xa0\x80", "\xf0\x9f\x90\x98"};
       m = kTexts[pick(std::size(kTexts))];
     } else if constexpr (std::is_enum_v<M>) {
@@ -43,7 +49,7 @@ class Randomizer {
     } else if constexpr (std::is_arithmetic_v<M>) {
       const M edges[] = {0, 1, std::numeric_limits<M>::max(), std::numeric_limits<M>::min(), static_cast<M>(engine_())};
       m = edges[pick(std::size(edges))];
-    } else if constexpr (IsVector<M>::value) {
+    } else if constexpr (IsList<M>::value) {
       if (depth_ > 5) return;
       ++depth_;
       const std::uint32_t n = pick(3);

@@ -104,7 +104,7 @@ struct Plpgsql {
     return *this;
   }
   Plpgsql& assign(const std::string& name, const std::string& value) { return statement(PlContext::Assign, select({value}), {name}); }
-  Value value(const std::string& text, const std::vector<Value>* arguments = nullptr) const {
+  Value value(const std::string& text, const List<Value>* arguments = nullptr) const {
     ValueScope s;
     s.catalogue = &catalogue, s.function = &f, s.arguments = arguments;
     return resolve(expr(text), s);

@@ -19,7 +19,7 @@ std::vector<Finding> checkIf(Expr condition, bool work_inside, bool return_insid
   f.blocks[0].events.emplace_back(statement(select(std::move(condition)), PlContext::Condition));
   f.blocks[0].successors = {{1, EdgeKind::True}, {2, EdgeKind::False}};
   Query work;
-  work.kind = QueryKind::Delete, work.target.name = "daily_total";
+  work.kind = QueryKind::Delete, work.target.edit().name = "daily_total";
   if (work_inside) f.blocks[1].events.emplace_back(statement(work, PlContext::Sql, at(5)));
   if (!work_inside) f.blocks[2].events.emplace_back(statement(work, PlContext::Sql, at(8)));
   if (!return_inside) f.blocks[1].successors = {{2, EdgeKind::Next}};

@@ -17,7 +17,7 @@ Statement tryOf(std::string_view name, PlContext context = PlContext::None) {
 
 Statement work() {
   Query q;
-  q.kind = QueryKind::Delete, q.target.name = "session";
+  q.kind = QueryKind::Delete, q.target.edit().name = "session";
   return statement(q, PlContext::None, at(5));
 }
 

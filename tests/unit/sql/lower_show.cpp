@@ -5,13 +5,13 @@
 namespace pglocklint::sql::show {
 namespace {
 
-std::string all(const std::vector<Expr>& list) {
+std::string all(const List<Expr>& list) {
   std::string s;
   for (const Expr& e : list) s += " " + expr(e);
   return s;
 }
 
-std::string order(const std::vector<OrderItem>& list) {
+std::string order(const List<OrderItem>& list) {
   std::string s;
   for (const OrderItem& o : list) {
     s += " " + expr(o.expr);
@@ -21,7 +21,7 @@ std::string order(const std::vector<OrderItem>& list) {
   return s;
 }
 
-std::string names(const std::vector<std::string>& list) {
+std::string names(const List<std::string>& list) {
   std::string s;
   for (const auto& n : list) s += (s.empty() ? "" : ",") + n;
   return s;
@@ -31,7 +31,7 @@ std::string part(std::string_view label, const std::string& content) {
   return content.empty() ? "" : fmt::format(" ({}{})", label, content);
 }
 
-std::string targets(const std::vector<Target>& list, bool always_named) {
+std::string targets(const List<Target>& list, bool always_named) {
   std::string s;
   for (const Target& t : list) s += " " + (always_named || t.has_alias ? t.name + ":" : "") + expr(t.expr);
   return s;
@@ -124,7 +124,7 @@ std::string query(const Query& q) {
     s += " " + std::string(nameOf(q.set_operator)) + (q.set_all ? "-all" : "");
     for (const Query& a : q.arms) s += " " + query(a);
   }
-  if (!q.target.name.empty()) s += " " + from(q.target);
+  if (!q.target->name.empty()) s += " " + from(q.target);
   if (!q.columns.empty()) s += "(" + names(q.columns) + ")";
   if (q.distinct == DistinctKind::All) s += " distinct";
   s += part("distinct-on", all(q.distinct_on));

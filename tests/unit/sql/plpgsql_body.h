@@ -15,7 +15,7 @@ namespace pglocklint::sql {
 struct ReadBody {
   std::string file;
   Function function;
-  std::vector<NotUnderstood> problems;
+  List<NotUnderstood> problems;
 
   std::string written(const SourceRange& range) const {
     std::string text;

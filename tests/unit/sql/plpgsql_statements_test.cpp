@@ -358,7 +358,7 @@ TEST_CASE("Definitions and DO blocks in a body are passed over, and said so if t
 TEST_CASE("A LANGUAGE sql body is one block of statements") {
   const std::string file = "AS $$ SELECT pg_advisory_xact_lock($1); ; UPDATE t SET a = k WHERE b; broken pg_advisory_lock(2) $$";
   Function f;
-  std::vector<NotUnderstood> problems;
+  List<NotUnderstood> problems;
   const std::uint32_t begin = 5;
   parseSqlBody(MappedText(file.substr(begin, file.size() - begin - 2), begin), LineIndex(file), f, problems);
   REQUIRE(f.blocks.size() == 1);

@@ -22,9 +22,20 @@ std::span<const Rule> allRules() {
       kNullKey,                 // AL207
       kAmbiguousCompositeKey,   // AL209
       kNoMatchingOverload,      // AL210
+      kSessionLockNotReleased,  // AL301
+      kUnlockMismatch,          // AL302
+      kUnlockBeforeCommit,      // AL303
+      kXactLockOutsideTransaction, // AL304
       kSessionLockWithTransactionPooler,  // AL306
+      kXactLockReleasedBySavepoint, // AL307
       kLockOnDifferentConnection,         // AL308
       kTryResultIgnored,        // AL309
+      kContinueAfterLockFailure, // AL311
+      kStackedLock,             // AL312
+      kXactLockLostAtCommit,    // AL313
+      kInconsistentLockOrder,   // AL401
+      kLockUpgrade,             // AL402
+      kStaleSnapshot,           // AL501
       kPgLocksDecode,           // AL504
       kStatementNotUnderstood,  // AL901
       kUnusedAllow,             // AL902

@@ -6,6 +6,7 @@
 
 #include "program/keys.h"
 #include "program/live.h"
+#include "program/lock_state.h"
 #include "program/program.h"
 #include "program/walk.h"
 
@@ -299,6 +300,7 @@ Program link(std::vector<Unit> units) {
   Program program;
   for (Unit& u : units) program.units.push_back(std::move(u));
   Linker(program).run();
+  program.locks = lockStates(program);
   return program;
 }
 

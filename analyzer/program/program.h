@@ -1,6 +1,7 @@
 // The linked program: what all units together mean. Rules read this and nothing else.
 #pragma once
 #include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@
 #include "program/evaluate.h"
 
 namespace pglocklint {
+
+class LockStates;  // lock_state.h
 
 // Where a lock call stands in the program.
 enum class SiteHost {
@@ -58,6 +61,7 @@ struct Program {
   std::vector<PgLocksRead> pg_locks;
   std::vector<Pooler> poolers;     // whose configurations are in the tree
   std::string pooler_mode;         // what the project's configuration says of poolers: a PoolMode, "none", or empty
+  std::shared_ptr<const LockStates> locks;  // what is held where; link() always sets it
   std::uint64_t superseded = 0;    // function, view, trigger and policy definitions that a later one replaced
   bool whole = true;               // the whole program was analyzed (for unused-allow)
 

@@ -1,0 +1,80 @@
+// What the statements of a function do, as far as the lock state cares: their lock operations in order, and what else they are.
+#pragma once
+#include <unordered_map>
+#include <vector>
+
+#include "program/lock_state.h"
+#include "program/program.h"
+#include "program/walk.h"
+
+namespace pglocklint {
+
+// What a statement does besides locking (LOCKSTATE §6).
+struct Deed {
+  bool may_raise = false;
+  bool reads = false;     // rows of a relation, by the statement's snapshot
+  bool writes = false;    // data or schema, in the transaction
+  bool work = false;      // writes, or runs what may write: calls of the program, dynamic SQL
+  std::vector<std::uint32_t> names;  // relations written to, and routines called (LockStates::names)
+};
+
+// The routine, DO block or procedure that a statement runs as a whole, or calls.
+struct RoutineCall {
+  const Expr* call = nullptr;          // null: DO
+  const Function* callee = nullptr;
+  int callee_unit = -1;
+  QueryLevels levels;
+};
+
+// Reads functions into events. One for a program.
+class LockEvents {
+ public:
+  LockEvents(const Program& program, LockStates& states);
+
+  // Functions that contain a lock call, in program order, then those that reach one through calls.
+  struct Candidate {
+    const Function* function = nullptr;
+    int unit = -1;
+    std::vector<std::size_t> callees;  // candidates
+  };
+  const std::vector<Candidate>& candidates() const { return candidates_; }
+
+  // Adds the lock operations of a candidate to LockStates::events; callees first, so that summaries exist.
+  std::vector<EventId> read(const Candidate& candidate);
+
+  const std::vector<EventId>* of(const Statement& s) const {
+    const auto at = by_statement_.find(&s);
+    return at == by_statement_.end() ? nullptr : &at->second;
+  }
+  EventId of(const Expr& call) const {
+    const auto at = by_call_.find(&call);
+    return at == by_call_.end() ? -1 : at->second;
+  }
+  Deed deed(const Event& event, const Function& function, int unit);
+  // Its callee's summary as the caller of this event sees it.
+  const LockSummary& summary(EventId event);
+  void forgetCalls(const std::vector<EventId>& events) {  // callees have changed
+    for (const EventId e : events) at_call_.erase(e);
+  }
+
+ private:
+  Deed statementDeed(const Statement& s, const Function& function);
+  void lookInto(const Statement& s, Deed& deed);
+  std::uint32_t nameId(const std::string& name);
+  void findCandidates();
+  std::vector<RoutineCall> calls(const Function& f, int unit) const;
+  void addCall(const RoutineCall& call, const Statement& s, const Candidate& c, std::vector<EventId>& out);
+  void addSite(const LockSite& site, const Candidate& c, std::vector<EventId>& out);
+
+  const Program& program_;
+  LockStates& states_;
+  std::vector<Candidate> candidates_;
+  std::unordered_map<const Function*, std::vector<const LockSite*>> sites_;  // direct
+  std::unordered_map<const Statement*, std::vector<EventId>> by_statement_;
+  std::unordered_map<const Expr*, EventId> by_call_;
+  std::unordered_map<EventId, LockSummary> at_call_;
+  std::unordered_map<std::string, std::uint32_t> name_ids_;
+  std::unordered_map<EventId, RoutineCall> call_of_;
+};
+
+}  // namespace pglocklint

@@ -1,0 +1,888 @@
+// Transfer of statements, conditions and transaction commands; edges between EXCEPTION scopes; ways out.
+#include "program/lock_flow.h"
+
+#include <algorithm>
+#include <deque>
+
+#include <fmt/format.h>
+
+namespace pglocklint {
+namespace {
+
+constexpr int kVisitsBeforeHull = 12;   // of one block
+constexpr int kMostVisits = 60;
+constexpr std::size_t kMostSummary = 24;  // effects and acquisitions of a summary
+const std::string kResult = "#return";
+const std::string kString = "#string";  // statements are sent as one
+const std::string kSnapshotDefault = "#repeatable read";
+
+constexpr std::uint32_t kSomething = ~0U;  // in Hold::worked: work on what has no name
+
+std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+std::string scopeName(std::int32_t scope) { return fmt::format("#{}", scope); }
+
+// A condition over variables as text; empty when its value may change without an assignment.
+std::string factText(const Expr& e, std::vector<std::string>& names, int depth = 0) {
+  if (depth > 8) return {};
+  const auto list = [&](std::string_view head) {
+    std::string out(head);
+    out += e.negated ? "!(" : "(";
+    for (const Expr& a : e.args) {
+      const std::string part = factText(a, names, depth + 1);
+      if (part.empty()) return std::string();
+      out += part + ",";
+    }
+    return out + ")";
+  };
+  switch (e.kind) {
+    case ExprKind::Const: return e.literal == LiteralKind::Null ? "NULL" : "'" + e.text + "'";
+    case ExprKind::Column:
+      names.push_back(e.name);
+      if (!e.qualifier.empty()) names.push_back(e.qualifier);
+      return e.qualifier.empty() ? e.name : e.qualifier + "." + e.name;
+    case ExprKind::Op: return list(e.name);
+    case ExprKind::NullTest: return list("null");
+    case ExprKind::Distinct: return list("distinct");
+    case ExprKind::InList: return list("in");
+    case ExprKind::Cast: return list(e.type);
+    case ExprKind::Coalesce: return list("coalesce");
+    default: return {};
+  }
+}
+
+// 'true', 't', 'on', … as PostgreSQL reads a boolean.
+std::optional<bool> booleanConstant(const Expr& e) {
+  if (e.kind == ExprKind::Cast && e.args.size() == 1 && e.type == "boolean") return booleanConstant(e.args[0]);
+  if (e.kind != ExprKind::Const || (e.literal != LiteralKind::Boolean && e.literal != LiteralKind::String)) return std::nullopt;
+  for (const std::string_view t : {"true", "t", "yes", "y", "on", "1"})
+    if (e.text == t) return true;
+  for (const std::string_view f : {"false", "f", "no", "n", "off", "0"})
+    if (e.text == f) return false;
+  return std::nullopt;
+}
+
+class Flow {
+ public:
+  Flow(const Program& program, LockStates& states, LockEvents& reader, const LockEvents::Candidate& candidate)
+      : program_(program), states_(states), reader_(reader), function_(*candidate.function), unit_(candidate.unit) {
+    routine_ = function_.kind != FunctionKind::Script && function_.kind != FunctionKind::DownScript;
+    last_statement_ = lastStatement();
+    for (const Routine& r : program.catalogue.routines)
+      if (routine_ && r.function == &function_) stable_ = r.volatility != Volatility::Volatile;
+  }
+
+  FlowResult run(const std::vector<EventId>& events, bool record) {
+    result_.locks.unit = unit_, result_.locks.function = &function_, result_.locks.events = events;
+    if (function_.blocks.empty()) return std::move(result_);
+    findLoops();
+    fixpoint();
+    record_ = record;
+    finish();
+    return std::move(result_);
+  }
+
+ private:
+  // --- the fixpoint -------------------------------------------------------------------------------------------------------
+
+  void fixpoint() {
+    in_.assign(function_.blocks.size(), {});
+    visits_.assign(function_.blocks.size(), 0);
+    queued_.assign(function_.blocks.size(), false);
+    addState(in_[0], entryState());
+    enqueue(0);
+    while (!queue_.empty()) {
+      const std::int32_t b = takeNext();
+      if (++visits_[at(b)] > kMostVisits) {
+        result_.locks.complete = false;
+        return;
+      }
+      block(b);
+    }
+  }
+
+  // Blocks are numbered in the order of the text, which is nearly the order of control: the lowest first settles loops inside out.
+  std::int32_t takeNext() {
+    std::pop_heap(queue_.begin(), queue_.end(), std::greater<>());
+    const std::int32_t b = queue_.back();
+    queue_.pop_back();
+    queued_[at(b)] = false;
+    return b;
+  }
+  void enqueue(std::int32_t b) {
+    if (queued_[at(b)]) return;
+    queued_[at(b)] = true;
+    queue_.push_back(b);
+    std::push_heap(queue_.begin(), queue_.end(), std::greater<>());
+  }
+
+  // The same transfer once more over the settled states, each block once, with what rules want to see.
+  void finish() {
+    settled_ = true;
+    if (record_)
+      for (const EventId e : result_.locks.events) states_.events[at(e)].before.clear();
+    for (std::size_t b = 0; b < function_.blocks.size(); ++b)
+      if (!in_[b].empty()) block(static_cast<std::int32_t>(b));
+    if (record_)  // an error leaves at many statements: in the order of the text
+      std::stable_sort(result_.locks.ways_out.begin(), result_.locks.ways_out.end(),
+                       [](const WayOut& a, const WayOut& b) { return a.range.begin < b.range.begin; });
+  }
+
+  LockState entryState() const {
+    LockState s;
+    const RunnerFacts& runner = program_.units[at(unit_)].runner;
+    if (!routine_) {
+      if (runner.transaction == TransactionMode::OnePerFile) s.status = TransactionStatus::Explicit;
+      else s.status = idle(s);
+    } else {
+      s.timeout = 2;
+      for (const Setting& set : function_.settings)
+        if (isTimeout(set.name)) s.timeout = 1;
+    }
+    return s;
+  }
+
+  static bool isTimeout(const std::string& name) { return name == "lock_timeout" || name == "statement_timeout"; }
+
+  void block(std::int32_t b) {
+    const Block& block = function_.blocks[at(b)];
+    LockStateSet states = in_[at(b)];
+    scope_ = block.scope;
+    for (std::size_t i = 0; i < block.events.size() && !states.empty(); ++i) {
+      const Event& e = block.events[i];
+      const bool condition = i + 1 == block.events.size() && e.kind == EventKind::Statement &&
+                             e.statement[0].context == PlContext::Condition && !e.statement[0].query.empty() &&
+                             e.statement[0].query[0].targets.size() == 1;
+      if (condition) return branch(block, e, std::move(states));
+      if (e.kind == EventKind::Exit) return leave(e.exit[0], std::move(states));
+      states = event(e, std::move(states));
+    }
+    if (states.empty()) return;
+    if (block.successors.empty()) return returns(WayOutKind::End, endOf(block), std::move(states));
+    for (const Edge& edge : block.successors) follow(b, edge.target, states);
+  }
+
+  SourceRange endOf(const Block& block) const {
+    for (auto e = block.events.rbegin(); e != block.events.rend(); ++e) {
+      if (!e->statement.empty()) return e->statement[0].range;
+      if (!e->transaction.empty()) return e->transaction[0].range;
+    }
+    return function_.name_range.known() ? function_.name_range : function_.range;
+  }
+
+  void branch(const Block& block, const Event& e, LockStateSet states) {
+    const Statement& s = e.statement[0];
+    states = before(e, s, std::move(states));
+    for (const Edge& edge : block.successors) {
+      LockStateSet taken;
+      if (edge.kind == EdgeKind::Next) taken = runAll(states, s);
+      else taken = assume(states, s.query[0].targets[0].expr, edge.kind == EdgeKind::True);
+      follow(-1, edge.target, std::move(taken));
+    }
+  }
+
+  // Control goes to block `target`: EXCEPTION scopes are entered and left on the way.
+  void follow(std::int32_t from, std::int32_t target, LockStateSet states) {
+    if (target < 0 || at(target) >= function_.blocks.size()) return;
+    const std::int32_t scope = function_.blocks[at(target)].scope;
+    const std::vector<std::string>* variables = nullptr;
+    if (from >= 0)
+      if (const auto loop = loop_variables_.find(from); loop != loop_variables_.end()) variables = &loop->second;
+    for (LockState& s : states) {
+      if (variables)
+        for (const std::string& v : *variables) forget(s, v, states_.keys);
+      moveToScope(s, scope);
+      arrive(target, std::move(s));
+    }
+  }
+
+  void arrive(std::int32_t target, LockState s) {
+    if (settled_) return;
+    if (addState(in_[at(target)], std::move(s), visits_[at(target)] > kVisitsBeforeHull)) enqueue(target);
+  }
+
+  std::vector<std::int32_t> scopesOf(std::int32_t scope) const {  // outermost first
+    std::vector<std::int32_t> chain;
+    for (std::int32_t s = scope; s >= 0 && at(s) < function_.exception_scopes.size() && chain.size() < 200;
+         s = function_.exception_scopes[at(s)].parent)
+      chain.insert(chain.begin(), s);
+    return chain;
+  }
+
+  void moveToScope(LockState& s, std::int32_t scope) const {
+    if (!routine_) return;
+    const std::vector<std::int32_t> wanted = scopesOf(scope);
+    std::size_t shared = 0;
+    while (shared < wanted.size() && shared < s.levels.size() && s.levels[shared] == scopeName(wanted[shared])) ++shared;
+    while (s.levels.size() > shared) popLevel(s);
+    for (; shared < wanted.size(); ++shared) pushLevel(s, scopeName(wanted[shared]));
+  }
+
+  // FOR variables get a new value each time round; the statement that names them stands before the loop.
+  void findLoops() {
+    for (std::size_t b = 0; b < function_.blocks.size(); ++b) {
+      const Block& block = function_.blocks[b];
+      if (block.events.empty() || block.events.back().kind != EventKind::Statement || block.successors.size() != 1) continue;
+      const Statement& s = block.events.back().statement[0];
+      if (s.context != PlContext::ForQuery && s.context != PlContext::ForRange) continue;
+      std::vector<std::string>& names = loop_variables_[block.successors[0].target];
+      for (const std::string& v : s.into) names.push_back(v.substr(0, v.find_first_of(".[")));
+    }
+  }
+
+  // --- events -------------------------------------------------------------------------------------------------------------
+
+  LockStateSet event(const Event& e, LockStateSet states) {
+    switch (e.kind) {
+      case EventKind::Statement: return statement(e, e.statement[0], std::move(states));
+      case EventKind::Ddl: {
+        states = before(e, {}, std::move(states));
+        mark(reader_.deed(e, function_, unit_), ddlRange(e), states);
+        return states;
+      }
+      case EventKind::Transaction: return each(std::move(states), [&](LockState& s) { return transaction(e.transaction[0], s); });
+      case EventKind::Setting:
+        for (LockState& s : states) setting(e.setting[0], s);
+        return states;
+      case EventKind::Session: return each(std::move(states), [&](LockState& s) { return session(e.session[0], s); });
+      case EventKind::Exit: break;
+    }
+    return states;
+  }
+
+  template <class F>
+  static LockStateSet each(LockStateSet states, F&& f) {
+    LockStateSet out;
+    for (LockState& s : states)
+      if (f(s)) addState(out, std::move(s));
+    return out;
+  }
+
+  SourceRange ddlRange(const Event& e) const {
+    const Unit& u = program_.units[at(unit_)];
+    return e.ddl >= 0 && at(e.ddl) < u.ddl.size() ? u.ddl[at(e.ddl)].range : SourceRange{};
+  }
+  SourceRange rangeOf(const Event& e) const { return e.statement.empty() ? ddlRange(e) : e.statement[0].range; }
+
+  // What happens whatever the locks of the statement do: work after a loss is noted, an error may leave.
+  LockStateSet before(const Event& e, const Statement& s, LockStateSet states) {
+    const Deed deed = reader_.deed(e, function_, unit_);
+    const SourceRange range = rangeOf(e);
+    if (settled_ && record_) noteLosses(deed, range, states);
+    for (LockState& state : states) {
+      if (deed.work) std::erase_if(state.lost, [](const LostLock& l) { return l.how == Loss::StatementEnd; });
+      if (deed.reads && !state.stale.empty()) {
+        if (settled_ && record_)
+          for (const EventId a : state.stale) noteStale(a, range);
+        state.stale.clear();
+      }
+    }
+    result_.summary.works |= deed.work;
+    if (deed.may_raise) {
+      LockStateSet failing = states;
+      mark(deed, range, failing);
+      raise(failing, WayOutKind::ErrorIn, range);
+    }
+    if (const auto* events = reader_.of(s))
+      for (const EventId id : *events)
+        if (states_.event(id).kind == LockEventKind::Acquire) failedAcquire(states, id);
+    return states;
+  }
+
+  LockStateSet statement(const Event& e, const Statement& s, LockStateSet states) {
+    states = before(e, s, std::move(states));
+    const Deed deed = reader_.deed(e, function_, unit_);
+    const auto* events = reader_.of(s);
+    states = events == nullptr && !interesting(s) ? std::move(states) : assignOrRun(s, std::move(states));
+    mark(deed, s.range, states);
+    if (events != nullptr && deed.may_raise) raise(states, WayOutKind::ErrorIn, s.range);
+    if (!routine_) endOfStatement(s, states);
+    const bool sql = s.context != PlContext::Assign && s.context != PlContext::Condition && s.context != PlContext::Argument &&
+                     s.context != PlContext::Default && s.context != PlContext::Return;
+    if (sql && routine_)
+      for (LockState& state : states) forget(state, "found", states_.keys);
+    return states;
+  }
+
+  // Locks of the transaction go when a statement outside of any transaction ends.
+  void endOfStatement(const Statement& s, LockStateSet& states) {
+    for (LockState& state : states) {
+      if (state.status != TransactionStatus::None) continue;
+      const bool worked = std::any_of(state.holds.begin(), state.holds.end(), [](const Hold& h) { return h.may != 0 && !h.worked.empty(); });
+      endTransaction(state, Loss::StatementEnd, s.range);
+      if (worked) std::erase_if(state.lost, [&](const LostLock& l) { return l.how == Loss::StatementEnd && l.where == s.range; });
+    }
+  }
+
+  void mark(const Deed& deed, const SourceRange& range, LockStateSet& states) {
+    if (!deed.work && !deed.writes && !deed.reads) return;
+    for (LockState& state : states)
+      for (Hold& h : state.holds) {
+        if (!h.mayHold()) continue;
+        if (deed.writes && !h.written.known() && state.status != TransactionStatus::None)
+          h.written = range, h.written_level = static_cast<std::uint32_t>(state.levels.size());
+        if (!deed.work) continue;
+        for (const std::uint32_t n : deed.names)
+          if (h.worked.size() < 12 && std::find(h.worked.begin(), h.worked.end(), n) == h.worked.end()) h.worked.push_back(n);
+        if (deed.names.empty() && h.worked.empty()) h.worked.push_back(kSomething);
+      }
+  }
+
+  // --- results ------------------------------------------------------------------------------------------------------------
+
+  const Statement* lastStatement() const {
+    if (function_.language != "sql" || function_.returns == "void" || !routine_) return nullptr;
+    for (auto b = function_.blocks.rbegin(); b != function_.blocks.rend(); ++b)
+      for (auto e = b->events.rbegin(); e != b->events.rend(); ++e)
+        if (!e->statement.empty()) return &e->statement.back();
+    return nullptr;
+  }
+
+  // The variable that each entry of the select list goes to; "#return" for a RETURN.
+  std::vector<std::string> targets(const Statement& s) const {
+    if (s.context == PlContext::Return || &s == last_statement_) return {kResult};
+    if (s.into.empty() || s.query.size() != 1) return {};
+    const Query& q = s.query[0];
+    if (s.into.size() == 1 && (q.targets.size() > 1 || isRecord(s.into[0]))) {
+      std::vector<std::string> fields;
+      for (const Target& t : q.targets) fields.push_back(s.into[0] + "." + t.name);
+      return fields;
+    }
+    return s.into;
+  }
+  bool isRecord(const std::string& variable) const {
+    return std::any_of(function_.variables.begin(), function_.variables.end(),
+                       [&](const Variable& v) { return v.name == variable && (v.type == "record" || v.type.ends_with("%rowtype")); });
+  }
+
+  // One row, so that the select list says what the targets become.
+  static const Expr* targetExpr(const Statement& s, std::size_t i) {
+    if (s.query.size() != 1 || s.query[0].kind != QueryKind::Select) return nullptr;
+    const Query& q = s.query[0];
+    if (!q.where.empty() || !q.having.empty() || !q.limit.empty() || i >= q.targets.size()) return nullptr;
+    if (q.from.empty()) return &q.targets[i].expr;
+    const bool alone = q.from.size() == 1 && q.from[0].kind == FromKind::Function && q.from[0].functions.size() == 1;
+    return alone && i == 0 && q.targets[0].expr.kind == ExprKind::Star ? &q.from[0].functions[0] : nullptr;
+  }
+
+  bool tellsSomething(const Expr& e) const {
+    switch (e.kind) {
+      case ExprKind::Const: return e.literal == LiteralKind::Boolean;
+      case ExprKind::Column: return true;
+      case ExprKind::Call: return hasResult(e);
+      case ExprKind::Not:
+      case ExprKind::And:
+      case ExprKind::Or:
+      case ExprKind::BoolTest:
+      case ExprKind::Coalesce:
+      case ExprKind::Cast:
+        return std::any_of(e.args.begin(), e.args.end(), [&](const Expr& a) { return tellsSomething(a); });
+      case ExprKind::SubSelect:
+        return e.sublink == SubLink::Scalar && e.query.size() == 1 && e.query[0].from.empty() && e.query[0].targets.size() == 1 &&
+               tellsSomething(e.query[0].targets[0].expr);
+      default: return false;
+    }
+  }
+  bool hasResult(const Expr& e) const {
+    const EventId id = reader_.of(e);
+    if (id < 0) return false;
+    const LockEventKind kind = states_.event(id).kind;
+    return kind == LockEventKind::Try || kind == LockEventKind::Release || kind == LockEventKind::Call;
+  }
+  bool interesting(const Statement& s) const { return !s.into.empty() || s.context == PlContext::Return || &s == last_statement_; }
+
+  LockStateSet assignOrRun(const Statement& s, LockStateSet states) {
+    const std::vector<std::string> names = targets(s);
+    std::size_t chosen = names.size();
+    for (std::size_t i = 0; i < names.size() && chosen == names.size(); ++i)
+      if (const Expr* e = targetExpr(s, i); e != nullptr && tellsSomething(*e)) chosen = i;
+    LockStateSet out;
+    if (chosen == names.size()) {
+      out = runAll(states, s);
+      forgetTargets(s, out);
+      return out;
+    }
+    const Expr& e = *targetExpr(s, chosen);
+    for (std::size_t i = 0; i < s.query[0].targets.size(); ++i)  // the others are computed too
+      if (i != chosen && s.query[0].from.empty()) states = run(std::move(states), s.query[0].targets[i].expr);
+    for (const bool value : {true, false}) {
+      LockStateSet outcome = assume(states, e, value);
+      forgetTargets(s, outcome);
+      for (LockState& state : outcome) {
+        learn(state, {names[chosen], {base(names[chosen])}, value});
+        addState(out, std::move(state));
+      }
+    }
+    return out;
+  }
+
+  static std::string base(const std::string& name) { return name.substr(0, name.find_first_of(".[")); }
+  void forgetTargets(const Statement& s, LockStateSet& states) {
+    for (LockState& state : states)
+      for (const std::string& v : s.into) forget(state, base(v), states_.keys);
+  }
+
+  // --- lock operations -----------------------------------------------------------------------------------------------------
+
+  struct Alternative {
+    std::optional<bool> result;
+    LockState state;
+  };
+
+  std::vector<Alternative> perform(EventId id, LockState s) {
+    LockEvent& e = states_.events[at(id)];
+    if (settled_ && record_) addState(e.before, s);
+    std::vector<Alternative> out;
+    const auto add = [&](std::optional<bool> result, LockState state) { out.push_back({result, std::move(state)}); };
+    if (e.least == 0 && e.kind != LockEventKind::Release) add(std::nullopt, s);
+    switch (e.kind) {
+      case LockEventKind::Acquire: take(e, id, s), add(std::nullopt, std::move(s)); break;
+      case LockEventKind::Try: {
+        LockState refused = s;
+        const bool possible = refuse(refused, e.key, e.lock->mode, states_.keys);
+        take(e, id, s), add(true, std::move(s));
+        if (possible) add(false, std::move(refused));
+        break;
+      }
+      case LockEventKind::Release: {
+        const Hold* h = e.key == kUnknownKey ? nullptr : s.find(e.key, e.lock->mode);
+        const bool certain = !routine_ && e.key != kUnknownKey && states_.keys.at(e.key).exact;
+        const bool can_free = !certain || (h != nullptr && h->hi > 0) || mayAlias(s, e.key, e.lock->mode);
+        const bool can_fail = h == nullptr || h->lo <= 0;
+        if (can_fail && h == nullptr) add(false, s);
+        if (can_free) {
+          LockState freed = s;
+          release(freed, e.key, e.lock->mode, routine_, states_.keys);
+          add(true, std::move(freed));
+        }
+        if (out.empty()) add(false, std::move(s));
+        break;
+      }
+      case LockEventKind::ReleaseAll: releaseAll(s), add(std::nullopt, std::move(s)); break;
+      case LockEventKind::Call: call(id, s, out); break;
+    }
+    return out;
+  }
+
+  bool mayAlias(const LockState& s, KeyId key, LockMode mode) const {
+    return std::any_of(s.holds.begin(), s.holds.end(),
+                       [&](const Hold& h) { return h.mode == mode && h.hi > 0 && states_.keys.alias(h.key, key) != Alias::No; });
+  }
+
+  void take(const LockEvent& e, EventId id, LockState& s) {
+    acquire(s, {e.key, e.lock->mode, e.lock->scope, e.least, e.most, id}, states_.keys);
+    const bool kept_snapshot = (s.repeatable_read && s.status == TransactionStatus::Explicit) || stable_;
+    if (kept_snapshot && std::find(s.stale.begin(), s.stale.end(), id) == s.stale.end() && s.stale.size() < 4) s.stale.push_back(id);
+  }
+
+  void call(EventId id, const LockState& s, std::vector<Alternative>& out) {
+    const LockSummary& summary = reader_.summary(id);
+    for (const LockOutcome& o : summary.outcomes) {
+      LockState after = s;
+      if (summary.releases_all) releaseAll(after);
+      if (summary.ends_transaction) endTransaction(after, Loss::Commit, states_.event(id).range);
+      for (const LockEffect& effect : o.effects) apply(after, effect, id, states_.keys);
+      if (summary.works)
+        for (Hold& h : after.holds)
+          if (h.mayHold() && h.worked.empty()) h.worked.push_back(kSomething);
+      out.push_back({o.result, std::move(after)});
+    }
+  }
+
+  // All lock calls of an expression or statement, in written order, whatever they answer.
+  LockStateSet runEvent(EventId id, const LockStateSet& states) {
+    LockStateSet out;
+    const bool merge = states_.event(id).kind == LockEventKind::Release;
+    for (const LockState& s : states) {
+      std::vector<Alternative> alternatives = perform(id, s);
+      // An unlock whose answer nobody looks at: if it can have freed the lock, it has.
+      if (merge && alternatives.size() > 1) std::erase_if(alternatives, [](const Alternative& a) { return a.result == false; });
+      for (Alternative& a : alternatives) addState(out, std::move(a.state));
+    }
+    return out;
+  }
+  LockStateSet run(LockStateSet states, const Expr& e) {
+    std::vector<EventId> ids;
+    struct V {
+      const LockEvents& reader;
+      std::vector<EventId>& ids;
+      void onExpr(const Expr& x, const QueryLevels&) {
+        if (x.kind != ExprKind::Call) return;
+        if (const EventId id = reader.of(x); id >= 0) ids.push_back(id);
+      }
+    } v{reader_, ids};
+    QueryWalker<V>(v).expr(e);
+    for (const EventId id : ids) states = runEvent(id, states);
+    return states;
+  }
+  LockStateSet runAll(LockStateSet states, const Statement& s) {
+    if (const auto* events = reader_.of(s))
+      for (const EventId id : *events) states = runEvent(id, states);
+    return states;
+  }
+
+  // The states in which `e` comes out as `value`.
+  LockStateSet assume(const LockStateSet& states, const Expr& e, bool value) {
+    switch (e.kind) {
+      case ExprKind::Const:
+        if (const auto constant = booleanConstant(e); constant && *constant != value) return {};
+        return states;
+      case ExprKind::Not:
+        if (e.args.size() == 1) return assume(states, e.args[0], !value);
+        break;
+      case ExprKind::And: return chain(states, e.args, 0, value, true);
+      case ExprKind::Or: return chain(states, e.args, 0, value, false);
+      case ExprKind::BoolTest:
+        if (e.args.size() == 1 && (e.text == "true" || e.text == "false"))
+          return assume(states, e.args[0], ((e.text == "true") != e.negated) == value);
+        break;
+      case ExprKind::Cast:
+        if (e.args.size() == 1 && e.type == "boolean") return assume(states, e.args[0], value);
+        break;
+      case ExprKind::Coalesce:
+        if (e.args.size() == 2 && booleanConstant(e.args[1])) return assume(states, e.args[0], value);
+        break;
+      case ExprKind::SubSelect:
+        if (tellsSomething(e)) return assume(states, e.query[0].targets[0].expr, value);
+        break;
+      case ExprKind::Op:
+      case ExprKind::Distinct:
+        if (const auto compared = comparison(e)) return assume(states, *compared->first, compared->second == value);
+        break;
+      case ExprKind::Call:
+        if (hasResult(e)) return assumeCall(states, reader_.of(e), value);
+        break;
+      default: break;
+    }
+    return assumeText(run(states, e), e, value);
+  }
+
+  // e = true, e <> false, e IS NOT DISTINCT FROM true: what is tested, and the value that makes the comparison true.
+  static std::optional<std::pair<const Expr*, bool>> comparison(const Expr& e) {
+    if (e.args.size() != 2) return std::nullopt;
+    bool equal = e.kind == ExprKind::Distinct ? e.negated : e.name == "=";
+    if (e.kind == ExprKind::Op && e.name != "=" && e.name != "<>" && e.name != "!=") return std::nullopt;
+    for (const std::size_t i : {0U, 1U}) {
+      const auto constant = booleanConstant(e.args[i]);
+      const Expr& other = e.args[1 - i];
+      const bool boolean = other.kind == ExprKind::Column || other.kind == ExprKind::Call || other.kind == ExprKind::SubSelect;
+      if (constant && boolean && (e.args[i].literal == LiteralKind::Boolean || e.args[i].text.size() > 1 || other.kind == ExprKind::Call))
+        return std::pair(&other, equal == *constant);
+    }
+    return std::nullopt;
+  }
+
+  // AND (`conjunction`) and OR from operand i on: the first operands that decide end it.
+  LockStateSet chain(const LockStateSet& states, const std::vector<Expr>& args, std::size_t i, bool value, bool conjunction) {
+    if (i >= args.size() || states.empty()) return value == conjunction ? states : LockStateSet{};
+    LockStateSet out;
+    if (value == conjunction) return chain(assume(states, args[i], value), args, i + 1, value, conjunction);
+    for (LockState& s : assume(states, args[i], value)) addState(out, std::move(s));
+    for (LockState& s : chain(assume(states, args[i], !value), args, i + 1, value, conjunction)) addState(out, std::move(s));
+    return out;
+  }
+
+  LockStateSet assumeCall(const LockStateSet& states, EventId id, bool value) {
+    LockStateSet out;
+    for (const LockState& s : states)
+      for (Alternative& a : perform(id, s))
+        if (!a.result || *a.result == value) addState(out, std::move(a.state));
+    return out;
+  }
+
+  LockStateSet assumeText(LockStateSet states, const Expr& e, bool value) {
+    std::vector<std::string> names;
+    const std::string text = factText(e, names);
+    if (text.empty()) return states;
+    std::sort(names.begin(), names.end());
+    LockStateSet out;
+    for (LockState& s : states) {
+      if (const auto settled = known(s, text); settled && *settled != value) continue;
+      learn(s, {text, names, value});
+      addState(out, std::move(s));
+    }
+    return out;
+  }
+
+  // --- transactions and settings -------------------------------------------------------------------------------------------
+
+  TransactionStatus idle(const LockState& s) const {
+    if (const auto string = known(s, kString)) return *string ? TransactionStatus::Implicit : TransactionStatus::None;
+    const RunnerFacts& runner = program_.units[at(unit_)].runner;
+    return runner.transaction == TransactionMode::Unknown && runner.profile != "psql" ? TransactionStatus::Unknown : TransactionStatus::None;
+  }
+
+  // False: control does not go on behind it.
+  bool transaction(const TransactionOp& op, LockState& s) {
+    if (routine_) return plTransaction(op, s);
+    switch (op.verb) {
+      case TransactionVerb::Begin:
+        s.status = TransactionStatus::Explicit;
+        s.repeatable_read = op.isolation.empty() ? known(s, kSnapshotDefault) == true : op.isolation == "repeatable read";
+        break;
+      case TransactionVerb::SetTransaction:
+        if (!op.isolation.empty()) s.repeatable_read = op.isolation == "repeatable read";
+        break;
+      case TransactionVerb::Commit:
+      case TransactionVerb::Rollback: {
+        const bool keeps_snapshot = s.repeatable_read;
+        endTransaction(s, op.chain ? Loss::Chain : op.verb == TransactionVerb::Commit ? Loss::Commit : Loss::Rollback, op.range);
+        s.stale.clear();
+        if (op.chain) s.repeatable_read = keeps_snapshot;
+        else s.status = idle(s);
+        if (!op.chain && !wrapped()) std::erase_if(s.lost, [](const LostLock& l) { return l.how == Loss::Commit || l.how == Loss::Rollback; });
+        break;
+      }
+      case TransactionVerb::PrepareTransaction:
+        endTransaction(s, Loss::Prepare, op.range);
+        if (settled_ && record_) {
+          Deed handed_over;
+          handed_over.work = true;
+          LockState prepared = s;
+          std::erase_if(prepared.lost, [](const LostLock& l) { return l.how != Loss::Prepare; });
+          noteLosses(handed_over, op.range, {prepared});
+        }
+        std::erase_if(s.lost, [](const LostLock& l) { return l.how == Loss::Prepare; });
+        s.status = idle(s);
+        break;
+      case TransactionVerb::Savepoint: pushLevel(s, op.name); break;
+      case TransactionVerb::Release:
+        if (const std::size_t level = findLevel(s, op.name); level > 0)
+          while (s.levels.size() >= level) popLevel(s);
+        break;
+      case TransactionVerb::RollbackTo:
+        if (const std::size_t level = findLevel(s, op.name); level > 0) dropLevels(s, level, level, Loss::Savepoint, op.range, -1);
+        else for (Hold& h : s.holds) h.must = 0;
+        break;
+      case TransactionVerb::CommitPrepared:
+      case TransactionVerb::RollbackPrepared: break;
+    }
+    if (s.status != TransactionStatus::Explicit)
+      std::erase_if(s.lost, [](const LostLock& l) { return l.how == Loss::Savepoint; });
+    return true;
+  }
+
+  // The runner has opened the transaction of the file: a COMMIT in the file ends it.
+  bool wrapped() const { return program_.units[at(unit_)].runner.transaction == TransactionMode::OnePerFile && !beginsItself(); }
+  bool beginsItself() const {
+    for (const Block& b : function_.blocks)
+      for (const Event& e : b.events)
+        for (const TransactionOp& t : e.transaction)
+          if (t.verb == TransactionVerb::Begin) return true;
+    return false;
+  }
+
+  bool plTransaction(const TransactionOp& op, LockState& s) {
+    if (op.verb != TransactionVerb::Commit && op.verb != TransactionVerb::Rollback) return true;
+    if (!s.levels.empty()) {  // refused inside of a block with EXCEPTION
+      raise({s}, WayOutKind::ErrorIn, op.range);
+      return false;
+    }
+    result_.summary.ends_transaction = true;
+    endTransaction(s, op.verb == TransactionVerb::Commit ? Loss::Commit : Loss::Rollback, op.range);
+    return true;
+  }
+
+  void setting(const Setting& set, LockState& s) const {
+    if (isTimeout(set.name)) s.timeout = set.value.empty() || set.value == "0" ? 0 : 1;
+    if (set.name == "default_transaction_isolation")
+      learn(s, {kSnapshotDefault, {}, set.value == "repeatable read"});
+  }
+
+  bool session(const SessionOp& op, LockState& s) {
+    switch (op.verb) {
+      case SessionVerb::Reconnect:
+        leaveSession(s, op.range);
+        s.status = idle(s);
+        break;
+      case SessionVerb::Start:  // a psql of its own
+      case SessionVerb::End:
+        leaveSession(s, op.range);
+        s.lost.clear();
+        s.status = op.verb == SessionVerb::Start ? TransactionStatus::None : TransactionStatus::Unknown;
+        break;
+      case SessionVerb::StringBegin:
+        learn(s, {kString, {}, true});
+        if (s.status == TransactionStatus::None) s.status = TransactionStatus::Implicit;
+        break;
+      case SessionVerb::StringEnd:
+        learn(s, {kString, {}, false});
+        if (s.status != TransactionStatus::Implicit) break;
+        endTransaction(s, Loss::StatementEnd, op.range);
+        std::erase_if(s.lost, [](const LostLock& l) { return l.how == Loss::StatementEnd; });
+        s.status = TransactionStatus::None;
+        break;
+      case SessionVerb::DiscardAll: releaseAll(s); break;
+      case SessionVerb::Quit: return false;
+      case SessionVerb::Include:  // another file's statements: they may take and release
+        for (Hold& h : s.holds) h.lo = std::min(h.lo, 0), h.must = 0;
+        s.lost.clear();
+        break;
+    }
+    return true;
+  }
+
+  // --- errors and ways out ---------------------------------------------------------------------------------------------------
+
+  static bool catchesAll(const ExceptionHandler& h) { return std::find(h.conditions.begin(), h.conditions.end(), "others") != h.conditions.end(); }
+  static bool catchesTimeout(const ExceptionHandler& h) {
+    return std::any_of(h.conditions.begin(), h.conditions.end(), [](const std::string& c) {
+      return c == "others" || c == "lock_not_available" || c == "query_canceled" || c == "deadlock_detected" || c == "sqlstate 55P03" || c == "sqlstate 55p03";
+    });
+  }
+
+  // An error in the current block: to the handlers of the scopes around it, and out of the function if none takes everything.
+  void raise(const LockStateSet& states, WayOutKind kind, const SourceRange& range) {
+    for (std::int32_t scope = scope_; scope >= 0 && at(scope) < function_.exception_scopes.size(); scope = function_.exception_scopes[at(scope)].parent) {
+      bool all = false;
+      for (const ExceptionHandler& h : function_.exception_scopes[at(scope)].handlers) {
+        for (const LockState& s : states) toHandler(s, scope, h, range);
+        all |= catchesAll(h);
+      }
+      if (all) return;
+    }
+    wayOut(kind, range, states);
+  }
+
+  void toHandler(LockState s, std::int32_t scope, const ExceptionHandler& h, const SourceRange& range) {
+    if (settled_) return;
+    if (const std::size_t level = findLevel(s, scopeName(scope)); level > 0)
+      dropLevels(s, level, level - 1, Loss::Handler, range, scope);
+    moveToScope(s, function_.blocks[at(h.block)].scope);
+    arrive(h.block, std::move(s));
+  }
+
+  // A blocking lock call that gives up (lock_timeout, deadlock) where a handler waits for that.
+  void failedAcquire(const LockStateSet& states, EventId id) {
+    if (settled_) return;
+    const LockEvent& e = states_.event(id);
+    if (e.key == kUnknownKey) return;
+    for (std::int32_t scope = scope_; scope >= 0 && at(scope) < function_.exception_scopes.size(); scope = function_.exception_scopes[at(scope)].parent)
+      for (const ExceptionHandler& h : function_.exception_scopes[at(scope)].handlers) {
+        if (!catchesTimeout(h)) continue;
+        for (LockState s : states) {
+          Hold hold;
+          hold.key = e.key, hold.mode = e.lock->mode, hold.taken = {id};
+          if (!scopeWorks(scope) && s.lost.size() < 8) s.lost.push_back({Loss::Failure, hold, h.range, scope});
+          toHandler(std::move(s), scope, h, e.range);
+        }
+        return;
+      }
+  }
+
+  // Something besides locking is done in the blocks of the scope.
+  bool scopeWorks(std::int32_t scope) {
+    const auto [known, fresh] = scope_works_.try_emplace(scope, false);
+    if (!fresh) return known->second;
+    bool works = false;
+    for (const Block& b : function_.blocks) {
+      const std::vector<std::int32_t> chain = scopesOf(b.scope);
+      if (std::find(chain.begin(), chain.end(), scope) == chain.end()) continue;
+      for (const Event& e : b.events) works |= reader_.deed(e, function_, unit_).work;
+    }
+    return known->second = works;
+  }
+
+  void leave(const Exit& exit, LockStateSet states) {
+    if (exit.kind == ExitKind::Raise) return raise(states, WayOutKind::Raise, exit.range);
+    returns(WayOutKind::Return, exit.range, std::move(states));
+  }
+
+  void returns(WayOutKind kind, const SourceRange& range, LockStateSet states) {
+    for (LockState& s : states) {
+      if (routine_)
+        while (!s.levels.empty()) popLevel(s);
+      if (settled_) addOutcome(s);
+    }
+    wayOut(kind, range, states);
+  }
+
+  void wayOut(WayOutKind kind, const SourceRange& range, const LockStateSet& states) {
+    if (!settled_ || !record_) return;
+    LockStateSet holding;
+    for (const LockState& s : states)
+      if (std::any_of(s.holds.begin(), s.holds.end(), [](const Hold& h) { return h.session(); })) addState(holding, s);
+    if (kind == WayOutKind::End || kind == WayOutKind::Return || !holding.empty())
+      result_.locks.ways_out.push_back({kind, range, kind == WayOutKind::ErrorIn || kind == WayOutKind::Raise ? std::move(holding) : states});
+  }
+
+  void addOutcome(const LockState& s) {
+    LockOutcome o;
+    o.result = known(s, kResult);
+    for (const Hold& h : s.holds)
+      if (o.effects.size() < kMostSummary) o.effects.push_back({h.key, h.mode, h.lo, h.hi, h.may != 0, h.must != 0});
+    std::vector<LockOutcome>& all = result_.summary.outcomes;
+    if (std::find(all.begin(), all.end(), o) != all.end()) return;
+    if (all.size() < kMostStates) return all.push_back(std::move(o));
+    widen(all.back(), o);
+  }
+
+  static void widen(LockOutcome& into, const LockOutcome& o) {
+    if (into.result != o.result) into.result.reset();
+    for (const LockEffect& e : o.effects) {
+      const auto same = std::find_if(into.effects.begin(), into.effects.end(), [&](const LockEffect& x) { return x.key == e.key && x.mode == e.mode; });
+      if (same == into.effects.end()) into.effects.push_back({e.key, e.mode, std::min(e.lo, 0), std::max(e.hi, 0), e.may, false});
+      else same->lo = std::min(same->lo, e.lo), same->hi = std::max(same->hi, e.hi), same->may |= e.may, same->must &= e.must;
+    }
+    for (LockEffect& e : into.effects)
+      if (std::none_of(o.effects.begin(), o.effects.end(), [&](const LockEffect& x) { return x.key == e.key && x.mode == e.mode; }))
+        e.lo = std::min(e.lo, 0), e.hi = std::max(e.hi, 0), e.must = false;
+  }
+
+  // --- for the rules ---------------------------------------------------------------------------------------------------------
+
+  bool inHandler(std::int32_t scope, const SourceRange& range) const {
+    if (scope < 0) return false;
+    for (const ExceptionHandler& h : function_.exception_scopes[at(scope)].handlers)
+      if (h.range.contains(range)) return true;
+    return false;
+  }
+
+  void noteLosses(const Deed& deed, const SourceRange& range, const LockStateSet& states) {
+    if (!deed.work && !deed.writes) return;
+    for (const LockState& s : states)
+      for (const LostLock& l : s.lost) {
+        WorkAfterLoss w{l, range, false, inHandler(l.scope, range)};
+        for (const std::uint32_t n : deed.names)
+          w.same_work |= std::find(l.hold.worked.begin(), l.hold.worked.end(), n) != l.hold.worked.end();
+        std::vector<WorkAfterLoss>& all = result_.locks.after_loss;
+        const auto known_loss = std::find_if(all.begin(), all.end(), [&](const WorkAfterLoss& x) {
+          return x.lost.how == l.how && x.lost.where == l.where && x.lost.hold.key == l.hold.key && x.in_handler == w.in_handler;
+        });
+        if (known_loss == all.end()) all.push_back(std::move(w));
+        else if (!known_loss->same_work && w.same_work) *known_loss = std::move(w);
+      }
+  }
+
+  void noteStale(EventId acquisition, const SourceRange& range) {
+    auto& all = result_.locks.read_after;
+    if (std::none_of(all.begin(), all.end(), [&](const auto& x) { return x.first == acquisition; })) all.emplace_back(acquisition, range);
+  }
+
+  const Program& program_;
+  LockStates& states_;
+  LockEvents& reader_;
+  const Function& function_;
+  int unit_;
+  bool routine_ = false, stable_ = false;
+  const Statement* last_statement_ = nullptr;
+
+  std::vector<LockStateSet> in_;
+  std::vector<int> visits_;
+  std::vector<bool> queued_;
+  std::vector<std::int32_t> queue_;
+  std::unordered_map<std::int32_t, std::vector<std::string>> loop_variables_;
+  std::unordered_map<std::int32_t, bool> scope_works_;
+  std::int32_t scope_ = -1;   // of the block being run
+  bool settled_ = false, record_ = false;
+  FlowResult result_;
+};
+
+}  // namespace
+
+FlowResult flowLocks(const Program& program, LockStates& states, LockEvents& reader, const LockEvents::Candidate& candidate,
+                     const std::vector<EventId>& events, bool record) {
+  return Flow(program, states, reader, candidate).run(events, record);
+}
+
+}  // namespace pglocklint

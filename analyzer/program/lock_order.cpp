@@ -1,0 +1,267 @@
+// # When two paths deadlock
+//
+// A path that holds A and waits for B and a path that holds B and waits for A end in 40P01 when they meet. So the order graph has the key
+// classes as nodes and an edge for each pair (held, waited for) on some path, through calls too; circles in it are candidates. No circle is:
+//
+//   * an edge to a try function: it does not wait;
+//   * an edge to a key that the session already holds: it is granted at once;
+//   * two paths that meet in shared mode only, on either key;
+//   * two paths that both hold a third key first, one of them exclusively: the gate queues them;
+//   * two keys of one class in a proven order (LEAST before GREATEST, or the function compares the two).
+//
+// Keys of one class are one node: (1001, *) taken before (1002, *) here and after it there is an inversion for equal ids. A class of which
+// nothing is known (*) is no node. Within one class, two different variables in the order of the arguments are a circle of their own.
+#include "program/lock_order.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "program/program.h"
+#include "program/walk.h"
+
+namespace pglocklint {
+namespace {
+
+constexpr std::size_t kMostWitnesses = 16;  // of one pair
+constexpr std::size_t kLongestCycle = 6;
+
+bool conflict(LockMode a, LockMode b) { return a == LockMode::Exclusive || b == LockMode::Exclusive; }
+
+void collectNames(const Value& v, std::set<std::string>& out, int depth = 0) {
+  if (depth > 20) return;
+  if (v.kind == ValueKind::Parameter || v.kind == ValueKind::Variable) out.insert(v.name.substr(0, v.name.find('.')));
+  if (!v.constant_name.empty()) out.insert(v.constant_name);
+  for (const Value& a : v.args) collectNames(a, out, depth + 1);
+}
+
+bool containsChoice(const Value& v, std::string_view name, int depth = 0) {
+  if (depth > 20) return false;
+  if (v.kind == ValueKind::Choice && v.name == name) return true;
+  return std::any_of(v.args.begin(), v.args.end(), [&](const Value& a) { return containsChoice(a, name, depth + 1); });
+}
+bool containsChoice(const KeyInfo& k, std::string_view name) {
+  return std::any_of(k.parts.begin(), k.parts.end(), [&](const Value& v) { return containsChoice(v, name); });
+}
+
+bool comparesAnything(const Expr& e) {
+  return e.kind == ExprKind::MinMax ||
+         (e.kind == ExprKind::Op && (e.name == "<" || e.name == ">" || e.name == "<=" || e.name == ">=") && e.args.size() == 2 &&
+          e.args[0].kind != ExprKind::Const && e.args[1].kind != ExprKind::Const);
+}
+
+class Order {
+ public:
+  Order(const Program& program, const LockStates& locks) : program_(program), locks_(locks) {}
+
+  std::vector<OrderCycle> run() {
+    for (const FunctionLocks& f : locks_.functions)
+      if (f.complete && f.function->kind != FunctionKind::DownScript && !program_.units[static_cast<std::size_t>(f.unit)].runner.down) collect(f);
+    pairs();
+    longer();
+    std::stable_sort(cycles_.begin(), cycles_.end(), [&](const OrderCycle& a, const OrderCycle& b) { return placeOf(a.edges[0]) < placeOf(b.edges[0]); });
+    return std::move(cycles_);
+  }
+
+ private:
+  using Node = std::size_t;
+
+  std::tuple<int, std::uint32_t> placeOf(const OrderEdge& e) const { return {e.unit, locks_.event(e.event).range.begin}; }
+
+  // Class of a key; none for those of which nothing is known.
+  std::optional<Node> node(KeyId key) {
+    const KeyInfo& k = locks_.keys.at(key);
+    if (k.class_text == "*" || k.class_text == "(*, *)" || k.class_text.empty()) return std::nullopt;
+    const std::string name = (k.form == KeyForm::Pair ? "pair " : "bigint ") + k.class_text;
+    return nodes_.try_emplace(name, nodes_.size()).first->second;
+  }
+
+  void collect(const FunctionLocks& f) {
+    for (const EventId id : f.events) {
+      const LockEvent& e = locks_.event(id);
+      for (const LockState& s : e.before) {
+        if (e.kind == LockEventKind::Acquire && e.key != kUnknownKey) from(s, f, id, -1, e.key, e.lock->mode, {});
+        if (e.kind != LockEventKind::Call) continue;
+        for (const InnerAcquisition& a : e.inner)
+          if (a.blocks && a.key != kUnknownKey) from(s, f, id, a.event, a.key, a.mode, a.held);
+      }
+    }
+  }
+
+  static bool firmly(const Hold& h, const KeyInfo& k) { return h.mustHold() || (!k.exact && h.mayHold()); }
+
+  void from(const LockState& s, const FunctionLocks& f, EventId event, EventId inner, KeyId wanted, LockMode mode,
+            const std::vector<std::pair<KeyId, LockMode>>& held_inside) {
+    const auto holds = [&](LockMode m) {
+      const Hold* h = s.find(wanted, m);
+      return h != nullptr && h->mustHold() && locks_.keys.at(wanted).exact;
+    };
+    if (holds(mode) || holds(LockMode::Exclusive)) return;
+    if (std::any_of(held_inside.begin(), held_inside.end(), [&](const auto& h) { return h.first == wanted; })) return;
+    std::vector<std::pair<KeyId, LockMode>> gates = held_inside;
+    for (const Hold& h : s.holds)
+      if (h.mustHold() && locks_.keys.at(h.key).exact) gates.emplace_back(h.key, h.mode);
+    for (const Hold& h : s.holds) {
+      if (h.key == wanted || h.taken.empty() || !firmly(h, locks_.keys.at(h.key))) continue;
+      add({h.key, wanted, h.mode, mode, h.taken.front(), event, inner, f.unit, f.function, gates}, s);
+    }
+    for (const auto& [key, held_mode] : held_inside)  // the callee's own order, with the keys of this call
+      if (key != wanted && key != kUnknownKey && locks_.keys.at(key).constant) add({key, wanted, held_mode, mode, event, event, inner, f.unit, f.function, gates}, s);
+  }
+
+  void add(OrderEdge e, const LockState& s) {
+    const std::optional<Node> a = node(e.held), b = node(e.wanted);
+    const KeyInfo &held = locks_.keys.at(e.held), &wanted = locks_.keys.at(e.wanted);
+    if (held.form == wanted.form && held.class_text == wanted.class_text) return sameClass(std::move(e), held, wanted, s);
+    if (!a || !b) return;
+    std::vector<OrderEdge>& all = edges_[{*a, *b}];
+    const bool known = std::any_of(all.begin(), all.end(), [&](const OrderEdge& x) {
+      return x.event == e.event && x.taken == e.taken && x.inner == e.inner && x.held_mode == e.held_mode && x.wanted_mode == e.wanted_mode;
+    });
+    if (!known && all.size() < kMostWitnesses) all.push_back(std::move(e));
+  }
+
+  // lock(from); lock(to): each order happens, with the arguments the other way round.
+  void sameClass(OrderEdge e, const KeyInfo& held, const KeyInfo& wanted, const LockState&) {
+    if (e.function->kind != FunctionKind::Routine && e.function->kind != FunctionKind::Procedure) return;  // no arguments
+    if (held.constant || !held.exact || !wanted.exact || held.older || e.taken == e.event) return;
+    if (e.held_mode == LockMode::Shared && e.wanted_mode == LockMode::Shared) return;
+    if (locks_.event(e.taken).call != nullptr && locks_.event(e.taken).call == locks_.event(e.event).call) return;
+    if (containsChoice(held, "least") || containsChoice(held, "greatest") || containsChoice(wanted, "greatest") || containsChoice(wanted, "least")) return;
+    std::size_t differing = 0;
+    for (std::size_t i = 0; i < held.parts.size() && i < wanted.parts.size(); ++i)
+      if (!sameValue(stripCasts(held.parts[i]), stripCasts(wanted.parts[i]))) ++differing;
+    if (differing != 1) return;
+    std::set<std::string> a, b;
+    for (const Value& v : held.parts) collectNames(v, a);
+    for (const Value& v : wanted.parts) collectNames(v, b);
+    if (a.empty() || b.empty() || a == b || compares(*e.function)) return;
+    if (!told_.insert({e.function, e.event}).second) return;
+    cycles_.push_back({{std::move(e)}, true});
+  }
+
+  // The function compares things with < or sorts them: then it may well know the order.
+  bool compares(const Function& f) {
+    const auto [at, fresh] = compares_.try_emplace(&f, false);
+    if (!fresh) return at->second;
+    bool found = false;
+    forEachStatement(f, [&](const Statement& s) {
+      forEachExpr(s, [&](const Expr& e, const QueryLevels&) { found |= comparesAnything(e); });
+    });
+    return at->second = found;
+  }
+
+  bool gated(const OrderEdge& x, const OrderEdge& y) const {
+    for (const auto& [key, mode] : x.gates) {
+      if (key == x.held || key == x.wanted || !locks_.keys.at(key).constant) continue;
+      for (const auto& [other, other_mode] : y.gates)
+        if (other == key && other != y.held && other != y.wanted && conflict(mode, other_mode)) return true;
+    }
+    return false;
+  }
+
+  // x waits for what y holds.
+  static bool waits(const OrderEdge& x, const OrderEdge& y) { return conflict(x.wanted_mode, y.held_mode); }
+
+  void pairs() {
+    for (const auto& [ends, forward] : edges_) {
+      if (ends.first >= ends.second) continue;
+      const auto back = edges_.find({ends.second, ends.first});
+      if (back == edges_.end()) continue;
+      const auto meet = [&](const OrderEdge& x, const OrderEdge& y) { return waits(x, y) && waits(y, x) && !gated(x, y); };
+      std::vector<const OrderEdge*> one, other;
+      for (const OrderEdge& x : forward)
+        if (std::any_of(back->second.begin(), back->second.end(), [&](const OrderEdge& y) { return meet(x, y); })) one.push_back(&x);
+      for (const OrderEdge& y : back->second)
+        if (std::any_of(forward.begin(), forward.end(), [&](const OrderEdge& x) { return meet(x, y); })) other.push_back(&y);
+      if (one.empty() || other.empty()) continue;
+      reportPair(one, other, meet);
+      joined_.insert(ends.first), joined_.insert(ends.second);
+    }
+  }
+
+  std::size_t functionsOf(const std::vector<const OrderEdge*>& edges) const {
+    std::set<const Function*> found;
+    for (const OrderEdge* e : edges) found.insert(e->function);
+    return found.size();
+  }
+
+  // At the edge that breaks the majority; of equals, at the path that stands last.
+  template <class Meet>
+  void reportPair(std::vector<const OrderEdge*>& one, std::vector<const OrderEdge*>& other, const Meet& meet) {
+    const auto later = [&](const OrderEdge* a, const OrderEdge* b) { return placeOf(*a) > placeOf(*b); };
+    std::stable_sort(one.begin(), one.end(), later);
+    std::stable_sort(other.begin(), other.end(), later);
+    const std::size_t m = functionsOf(one), n = functionsOf(other);
+    const bool first = m != n ? m < n : placeOf(*one.front()) > placeOf(*other.front());
+    const OrderEdge& minority = first ? *one.front() : *other.front();
+    for (const OrderEdge* e : first ? other : one)
+      if (meet(minority, *e)) {
+        cycles_.push_back({{minority, *e}, false});
+        return;
+      }
+  }
+
+  // Circles of three and more, where no two of the classes have been reported: the shortest through each class.
+  void longer() {
+    std::map<Node, std::vector<Node>> next;
+    for (const auto& [ends, list] : edges_) next[ends.first].push_back(ends.second);
+    for (const auto& [start, unused] : next) {
+      if (joined_.count(start)) continue;
+      std::map<Node, Node> before;
+      std::vector<Node> frontier{start};
+      bool closed = false;
+      for (std::size_t depth = 1; depth <= kLongestCycle && !frontier.empty() && !closed && before.size() < 500; ++depth) {
+        std::vector<Node> reached;
+        for (const Node n : frontier) {
+          const auto edges = next.find(n);
+          if (edges == next.end()) continue;
+          for (const Node m : edges->second) {
+            if (joined_.count(m)) continue;
+            if (m == start) {
+              closed = closeCycle(start, n, before);
+              if (closed) break;
+              continue;
+            }
+            if (before.try_emplace(m, n).second) reached.push_back(m);
+          }
+          if (closed) break;
+        }
+        frontier = std::move(reached);
+      }
+    }
+  }
+
+  bool closeCycle(Node start, Node last, const std::map<Node, Node>& before) {
+    std::vector<Node> nodes{last};
+    while (nodes.back() != start) nodes.push_back(before.at(nodes.back()));
+    std::reverse(nodes.begin(), nodes.end());
+    std::vector<OrderEdge> chosen;
+    for (std::size_t i = 0; i < nodes.size(); ++i) chosen.push_back(edges_.at({nodes[i], nodes[(i + 1) % nodes.size()]}).front());
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      if (!waits(chosen[i], chosen[(i + 1) % chosen.size()])) return false;
+      for (std::size_t j = i + 1; j < chosen.size(); ++j)
+        if (gated(chosen[i], chosen[j])) return false;
+    }
+    const auto last_edge = std::max_element(chosen.begin(), chosen.end(), [&](const OrderEdge& a, const OrderEdge& b) { return placeOf(a) < placeOf(b); });
+    std::rotate(chosen.begin(), last_edge, chosen.end());
+    cycles_.push_back({std::move(chosen), false});
+    joined_.insert(nodes.begin(), nodes.end());
+    return true;
+  }
+
+  const Program& program_;
+  const LockStates& locks_;
+  std::map<std::string, Node> nodes_;
+  std::map<std::pair<Node, Node>, std::vector<OrderEdge>> edges_;
+  std::set<Node> joined_;
+  std::set<std::pair<const Function*, EventId>> told_;
+  std::map<const Function*, bool> compares_;
+  std::vector<OrderCycle> cycles_;
+};
+
+}  // namespace
+
+std::vector<OrderCycle> orderCycles(const Program& program, const LockStates& locks) { return Order(program, locks).run(); }
+
+}  // namespace pglocklint

@@ -1,0 +1,152 @@
+// The lock state over the call graph: callees before callers, cycles to a fixpoint.
+#include <algorithm>
+
+#include "program/lock_flow.h"
+
+namespace pglocklint {
+namespace {
+
+constexpr int kMostRounds = 4;                 // through one cycle of calls
+constexpr std::size_t kMostAcquisitions = 24;  // of a summary
+
+// Strongly connected components, callees first (Tarjan, without recursion: call chains are as deep as the program is long).
+std::vector<std::vector<std::size_t>> components(const std::vector<LockEvents::Candidate>& nodes) {
+  struct Frame {
+    std::size_t node, next;
+  };
+  std::vector<int> number(nodes.size(), -1), low(nodes.size(), 0);
+  std::vector<bool> on_stack(nodes.size(), false);
+  std::vector<std::size_t> stack;
+  std::vector<std::vector<std::size_t>> found;
+  int counter = 0;
+  for (std::size_t root = 0; root < nodes.size(); ++root) {
+    if (number[root] >= 0) continue;
+    std::vector<Frame> frames{{root, 0}};
+    number[root] = low[root] = counter++;
+    stack.push_back(root), on_stack[root] = true;
+    while (!frames.empty()) {
+      Frame& f = frames.back();
+      const std::size_t node = f.node;
+      if (f.next < nodes[node].callees.size()) {
+        const std::size_t callee = nodes[node].callees[f.next++];
+        if (number[callee] < 0) {
+          number[callee] = low[callee] = counter++;
+          stack.push_back(callee), on_stack[callee] = true;
+          frames.push_back({callee, 0});
+        } else if (on_stack[callee]) {
+          low[node] = std::min(low[node], number[callee]);
+        }
+        continue;
+      }
+      frames.pop_back();
+      if (!frames.empty()) low[frames.back().node] = std::min(low[frames.back().node], low[node]);
+      if (low[node] != number[node]) continue;
+      std::vector<std::size_t>& component = found.emplace_back();
+      for (std::size_t member = nodes.size(); member != node;) {
+        member = stack.back();
+        stack.pop_back(), on_stack[member] = false;
+        component.push_back(member);
+      }
+      std::sort(component.begin(), component.end());
+    }
+  }
+  return found;
+}
+
+// The callee holds it for certain at that point.
+std::vector<std::pair<KeyId, LockMode>> heldFor(const LockStateSet& before) {
+  std::vector<std::pair<KeyId, LockMode>> held;
+  if (before.empty()) return held;
+  for (const Hold& h : before.front().holds) {
+    const bool always = std::all_of(before.begin(), before.end(), [&](const LockState& s) {
+      const Hold* own = s.find(h.key, h.mode);
+      return own != nullptr && own->mustHold();
+    });
+    if (always && held.size() < 8) held.emplace_back(h.key, h.mode);
+  }
+  return held;
+}
+
+void addAcquisition(std::vector<InnerAcquisition>& all, InnerAcquisition a) {
+  if (all.size() < kMostAcquisitions && std::find(all.begin(), all.end(), a) == all.end()) all.push_back(std::move(a));
+}
+
+class Analysis {
+ public:
+  explicit Analysis(const Program& program) : program_(program), reader_(program, states_) {}
+
+  std::shared_ptr<const LockStates> run() {
+    const auto& candidates = reader_.candidates();
+    std::vector<FunctionLocks> results(candidates.size());
+    std::vector<std::vector<EventId>> events(candidates.size());
+    for (const std::vector<std::size_t>& component : components(candidates)) {
+      for (const std::size_t i : component) events[i] = reader_.read(candidates[i]);
+      solve(component, candidates, events, results);
+    }
+    for (FunctionLocks& r : results) {
+      states_.index[r.function] = states_.functions.size();
+      states_.functions.push_back(std::move(r));
+    }
+    return std::make_shared<const LockStates>(std::move(states_));
+  }
+
+ private:
+  void solve(const std::vector<std::size_t>& component, const std::vector<LockEvents::Candidate>& candidates,
+             const std::vector<std::vector<EventId>>& events, std::vector<FunctionLocks>& results) {
+    const bool cyclic = component.size() > 1 || std::count(candidates[component[0]].callees.begin(), candidates[component[0]].callees.end(), component[0]) > 0;
+    if (cyclic)
+      for (const std::size_t i : component) states_.summaries[candidates[i].function].outcomes.assign(1, LockOutcome{});
+    for (int round = 0; cyclic && round < kMostRounds; ++round) {
+      bool changed = false;
+      for (const std::size_t i : component) {
+        reader_.forgetCalls(events[i]);
+        LockSummary summary = flowLocks(program_, states_, reader_, candidates[i], events[i], false).summary;
+        summary.acquires = std::move(states_.summaries[candidates[i].function].acquires);
+        if (summary == states_.summaries[candidates[i].function]) {
+          continue;
+        }
+        changed = true;
+        states_.summaries[candidates[i].function] = std::move(summary);
+      }
+      if (!changed) break;
+    }
+    for (const std::size_t i : component) {
+      reader_.forgetCalls(events[i]);
+      FlowResult r = flowLocks(program_, states_, reader_, candidates[i], events[i], true);
+      summarize(r, events[i]);
+      results[i] = std::move(r.locks);
+      states_.summaries[candidates[i].function] = std::move(r.summary);
+    }
+  }
+
+  void summarize(FlowResult& r, const std::vector<EventId>& events) {
+    for (const EventId id : events) {
+      const LockEvent& e = states_.event(id);
+      if (e.before.empty()) continue;
+      r.summary.releases_all |= e.kind == LockEventKind::ReleaseAll;
+      const auto held = heldFor(e.before);
+      if (e.acquires()) addAcquisition(r.summary.acquires, {e.key, e.lock->mode, e.lock->scope, e.kind == LockEventKind::Acquire, id, held});
+      if (e.kind != LockEventKind::Call) continue;
+      const LockSummary& callee = reader_.summary(id);
+      const bool holding = std::any_of(e.before.begin(), e.before.end(), [](const LockState& s) { return !s.holds.empty(); });
+      const bool ordered = std::any_of(callee.acquires.begin(), callee.acquires.end(), [](const InnerAcquisition& a) { return !a.held.empty(); });
+      if (holding || ordered) states_.events[static_cast<std::size_t>(id)].inner = callee.acquires;
+      r.summary.releases_all |= callee.releases_all;
+      for (InnerAcquisition a : callee.acquires) {
+        for (const auto& h : held)
+          if (a.held.size() < 8 && std::find(a.held.begin(), a.held.end(), h) == a.held.end()) a.held.push_back(h);
+        addAcquisition(r.summary.acquires, std::move(a));
+      }
+    }
+  }
+
+  const Program& program_;
+  LockStates states_;
+  LockEvents reader_;
+};
+
+}  // namespace
+
+std::shared_ptr<const LockStates> lockStates(const Program& program) { return Analysis(program).run(); }
+
+}  // namespace pglocklint

@@ -1,0 +1,335 @@
+// # What is held, when, and how surely
+//
+// The lock state is a forward data-flow over the blocks of one function: every lock call moves a few holds, every transaction command
+// moves all of them. Most mistakes of this kind of analysis come from one of five simplifications, so these five are not made:
+//
+//   * A session lock is a *count*. Taking it twice needs two releases, and `unlock` that answers true does not mean free. No transaction
+//     event ever changes the count: not COMMIT, not ROLLBACK, not an error.
+//   * A transaction lock belongs to the *level* that took it: the transaction, a savepoint, a PL/pgSQL block with EXCEPTION. RELEASE and
+//     the normal end of a block hand it down; ROLLBACK TO and a handler drop exactly the levels above. Nothing else releases it, least of
+//     all pg_advisory_unlock.
+//   * What a try function answers and what is held go together. A state is a set of at most eight alternatives, and an alternative
+//     carries what branches and assignments have settled (`ok` is true, `p_force` is false). So
+//     `ok := pg_try_advisory_lock(k); IF ok THEN … END IF; … IF ok THEN unlock` comes out right, and so does
+//     `IF try(1) AND try(2)`, which leaves 1 held when 2 is refused.
+//   * Unknown is not "not held". A routine does not know what its caller holds, so counts in it start at the caller's, whatever that is,
+//     and may go below zero: a helper that unlocks is no mismatch. A key that we cannot name (⊤) never gives a report; it only takes
+//     certainty away from the others.
+//   * An error is a way out like RETURN. What a statement that may fail leaves behind is the hull of before and after for sessions, and
+//     the dropped level for transactions; WHEN OTHERS takes it over unless a condition is not caught (57014, P0004), which we accept:
+//     otherwise every cleanup in PL/pgSQL would be an alarm.
+//
+// Which statements may fail is decided by kind (LOCKSTATE §6): reads and writes of relations, DDL, calls of functions of the program, dynamic
+// SQL. BEGIN, COMMIT, assignments of plain expressions, RETURN, RAISE NOTICE, try and unlock never do by decision; a blocking acquire does
+// only for a handler that asks for it.
+//
+// Joins. Alternatives with the same holds become one and keep the facts they share; different holds stay apart while there is room,
+// because "held on one path, free on the other" is what the rules ask for. Beyond eight, and in loops that do not settle, alternatives of
+// the same transaction status and levels are widened to their hull. Every component has finite height, so the fixpoint ends.
+//
+// Calls. Routines are analyzed from callees to callers. A summary says how a call returns (one outcome for each boolean result that is
+// known) and what each outcome changes, with the callee's parameters replaced by the arguments of the call. Cycles start from "no
+// effect" and are iterated; what does not settle is widened.
+#include "program/lock_domain.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace pglocklint {
+namespace {
+
+constexpr std::size_t kMostHolds = 64;    // of one state; beyond, keys are forgotten (unknown_held)
+constexpr std::size_t kMostTaken = 4;
+constexpr std::size_t kMostWorked = 12;
+constexpr std::size_t kMostLost = 8;
+constexpr std::size_t kMostLevels = 30;   // bits of Hold::may; deeper levels share the last one
+
+std::uint32_t bit(std::size_t level) { return 1U << std::min(level, kMostLevels); }
+std::uint32_t fromBit(std::size_t level) { return level > kMostLevels ? 0 : ~(bit(level) - 1); }
+
+int capped(int n) { return std::clamp(n, -kMany, kMany); }
+
+template <class T>
+void addOnce(std::vector<T>& list, const T& value, std::size_t most) {
+  if (list.size() < most && std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
+}
+
+auto place(const Hold& h) { return std::tuple(h.key, h.mode); }
+
+Hold& holdOf(LockState& s, KeyId key, LockMode mode) {
+  const auto at = std::lower_bound(s.holds.begin(), s.holds.end(), std::tuple(key, mode),
+                                   [](const Hold& h, const auto& wanted) { return place(h) < wanted; });
+  if (at != s.holds.end() && at->key == key && at->mode == mode) return *at;
+  Hold h;
+  h.key = key, h.mode = mode;
+  return *s.holds.insert(at, std::move(h));
+}
+
+void dropEmpty(LockState& s) {
+  std::erase_if(s.holds, [](const Hold& h) { return h.lo == 0 && h.hi == 0 && h.may == 0; });
+}
+
+void recordLoss(LockState& s, LostLock lost) {
+  std::erase_if(s.lost, [&](const LostLock& l) { return l.how == lost.how && place(l.hold) == place(lost.hold); });
+  if (s.lost.size() < kMostLost) s.lost.push_back(std::move(lost));
+}
+
+bool sameHolding(const LockState& a, const LockState& b) {
+  return a.holds.size() == b.holds.size() && std::equal(a.holds.begin(), a.holds.end(), b.holds.begin(), [](const Hold& x, const Hold& y) {
+           return place(x) == place(y) && x.lo == y.lo && x.hi == y.hi && x.may == y.may && x.must == y.must;
+         });
+}
+
+bool sameLosses(const LockState& a, const LockState& b) {
+  return a.lost.size() == b.lost.size() && std::equal(a.lost.begin(), a.lost.end(), b.lost.begin(), [](const LostLock& x, const LostLock& y) {
+           return x.how == y.how && x.where == y.where && place(x.hold) == place(y.hold);
+         });
+}
+
+bool sameShape(const LockState& a, const LockState& b) { return a.status == b.status && a.levels == b.levels; }
+
+void mergeHold(Hold& into, const Hold& h) {
+  into.lo = std::min(into.lo, h.lo), into.hi = std::max(into.hi, h.hi);
+  into.may |= h.may, into.must &= h.must;
+  for (const EventId e : h.taken) addOnce(into.taken, e, kMostTaken);
+  for (const std::uint32_t w : h.worked) addOnce(into.worked, w, kMostWorked);
+  if (!into.written.known()) into.written = h.written, into.written_level = h.written_level;
+}
+
+// The hull of two states of one shape. A lock that only one of them mentions is not held in the other.
+void mergeInto(LockState& a, const LockState& b) {
+  for (const Hold& h : b.holds) {
+    const bool fresh = a.find(h.key, h.mode) == nullptr;
+    Hold& own = holdOf(a, h.key, h.mode);
+    if (fresh) own = h, own.lo = std::min(h.lo, 0), own.hi = std::max(h.hi, 0), own.must = 0;
+    else mergeHold(own, h);
+  }
+  for (Hold& h : a.holds)
+    if (b.find(h.key, h.mode) == nullptr) h.lo = std::min(h.lo, 0), h.hi = std::max(h.hi, 0), h.must = 0;
+  for (const LostLock& l : b.lost)
+    if (a.lost.size() < kMostLost && std::none_of(a.lost.begin(), a.lost.end(), [&](const LostLock& x) { return x.how == l.how && place(x.hold) == place(l.hold); }))
+      a.lost.push_back(l);
+  std::vector<Fact> shared;
+  std::set_intersection(a.facts.begin(), a.facts.end(), b.facts.begin(), b.facts.end(), std::back_inserter(shared));
+  a.facts = std::move(shared);
+  for (const EventId e : b.stale) addOnce(a.stale, e, kMostTaken);
+  a.unknown_held |= b.unknown_held;
+  a.repeatable_read &= b.repeatable_read;
+  if (a.timeout != b.timeout) a.timeout = 2;
+}
+
+}  // namespace
+
+Hold* LockState::find(KeyId key, LockMode mode) {
+  return const_cast<Hold*>(static_cast<const LockState*>(this)->find(key, mode));
+}
+const Hold* LockState::find(KeyId key, LockMode mode) const {
+  const auto at = std::lower_bound(holds.begin(), holds.end(), std::tuple(key, mode),
+                                   [](const Hold& h, const auto& wanted) { return place(h) < wanted; });
+  return at != holds.end() && at->key == key && at->mode == mode ? &*at : nullptr;
+}
+
+bool addState(LockStateSet& set, LockState s, bool hull) {
+  for (LockState& t : set) {
+    if (!sameShape(t, s) || !(hull || (sameHolding(t, s) && sameLosses(t, s)))) continue;
+    const LockState old = t;
+    mergeInto(t, s);
+    return !(t == old);
+  }
+  if (set.size() < kMostStates) {
+    set.push_back(std::move(s));
+    return true;
+  }
+  // No room: join the one that is most alike. Different shapes stay apart as long as any two of one shape can be joined instead.
+  for (const bool facts : {true, false})
+    for (LockState& t : set) {
+      if (!sameShape(t, s) || (facts && t.facts != s.facts)) continue;
+      const LockState old = t;
+      mergeInto(t, s);
+      return !(t == old);
+    }
+  LockState& t = set.front();
+  const LockState old = t;
+  s.status = t.status = TransactionStatus::Unknown;
+  mergeInto(t, s);
+  for (Hold& h : t.holds) h.must = 0;
+  t.levels.clear();
+  return !(t == old);
+}
+
+void acquire(LockState& s, const Acquisition& a, const KeyTable& keys) {
+  if (a.most <= 0) return;
+  if (a.key == kUnknownKey || (s.holds.size() >= kMostHolds && s.find(a.key, a.mode) == nullptr)) {
+    s.unknown_held = true;
+    return;
+  }
+  std::erase_if(s.lost, [&](const LostLock& l) { return keys.alias(l.hold.key, a.key) != Alias::No; });
+  Hold& h = holdOf(s, a.key, a.mode);
+  const bool certain = a.least > 0 && keys.at(a.key).exact;
+  const std::uint32_t level = bit(s.levels.size());
+  if (!h.mayHold()) h.written = {}, h.worked.clear(), h.taken.clear();
+  if (a.scope == LockScope::Session) {
+    h.lo = capped(h.lo + (certain ? a.least : 0)), h.hi = capped(h.hi + a.most);
+  } else {
+    h.may |= level;
+    if (certain) h.must |= level;
+  }
+  addOnce(h.taken, a.event, kMostTaken);
+}
+
+bool refuse(const LockState& s, KeyId key, LockMode mode, const KeyTable& keys) {
+  if (key == kUnknownKey || !keys.at(key).exact) return true;
+  const Hold* h = s.find(key, mode);
+  return h == nullptr || !h->mustHold();
+}
+
+void release(LockState& s, KeyId key, LockMode mode, bool routine, const KeyTable& keys) {
+  bool own = false;
+  for (Hold& h : s.holds) {
+    if (h.mode != mode) continue;
+    switch (keys.alias(h.key, key)) {
+      case Alias::No: break;
+      case Alias::Must:
+        own = true;
+        if (h.hi > 0) h.lo = std::max(h.lo, 1) - 1, h.hi = h.hi >= kMany ? kMany : h.hi - 1;
+        else if (routine) h.lo = capped(h.lo - 1), h.hi = capped(h.hi - 1);
+        break;
+      case Alias::May:
+        h.lo = std::min(h.lo, 0);
+        if (h.key == key) h.hi = std::min(h.hi, 0), own = true;  // the same set: rows released as they were taken
+        break;
+    }
+  }
+  if (!own && routine && key != kUnknownKey && s.holds.size() < kMostHolds) {
+    Hold& h = holdOf(s, key, mode);
+    if (keys.at(key).exact) h.lo = h.hi = -1;
+    else h.lo = -1;
+  }
+  dropEmpty(s);
+}
+
+void releaseAll(LockState& s) {
+  for (Hold& h : s.holds) h.lo = h.hi = 0;
+  dropEmpty(s);
+}
+
+void apply(LockState& s, const LockEffect& e, EventId event, const KeyTable& keys) {
+  if (e.hi > 0 || e.may)
+    std::erase_if(s.lost, [&](const LostLock& l) { return keys.alias(l.hold.key, e.key) != Alias::No; });
+  if (e.key == kUnknownKey) {
+    s.unknown_held |= e.hi > 0 || e.may;
+    if (e.lo < 0)
+      for (Hold& h : s.holds) h.lo = std::min(h.lo, 0);
+    return;
+  }
+  const bool exact = keys.at(e.key).exact;
+  if (e.lo < 0)
+    for (Hold& h : s.holds)
+      if (h.mode == e.mode && h.key != e.key && keys.alias(h.key, e.key) == Alias::May) h.lo = std::min(h.lo, 0);
+  if (s.holds.size() >= kMostHolds && s.find(e.key, e.mode) == nullptr) {
+    s.unknown_held = true;
+    return;
+  }
+  Hold& h = holdOf(s, e.key, e.mode);
+  if (!h.mayHold()) h.written = {}, h.worked.clear(), h.taken.clear();
+  h.lo = capped(h.lo + (exact ? e.lo : std::min(e.lo, 0))), h.hi = std::max(capped(h.hi + e.hi), h.lo);
+  const std::uint32_t level = bit(s.levels.size());
+  if (e.may) h.may |= level;
+  if (e.must && exact) h.must |= level;
+  if (e.hi > 0 || e.may) addOnce(h.taken, event, kMostTaken);
+  dropEmpty(s);
+}
+
+void pushLevel(LockState& s, std::string name) { s.levels.push_back(std::move(name)); }
+
+void popLevel(LockState& s) {
+  if (s.levels.empty()) return;
+  const std::uint32_t top = bit(s.levels.size()), below = bit(s.levels.size() - 1);
+  s.levels.pop_back();
+  for (Hold& h : s.holds) {
+    if (h.may & top) h.may = (h.may & ~top) | below;
+    if (h.must & top) h.must = (h.must & ~top) | below;
+    if (h.written.known()) h.written_level = std::min<std::uint32_t>(h.written_level, static_cast<std::uint32_t>(s.levels.size()));
+  }
+}
+
+void dropLevels(LockState& s, std::size_t level, std::size_t keep, Loss how, const SourceRange& where, std::int32_t scope) {
+  const std::uint32_t gone = fromBit(level);
+  for (Hold& h : s.holds) {
+    if ((h.must & gone) && (h.may & ~gone) == 0 && h.hi <= 0) recordLoss(s, {how, h, where, scope});
+    h.may &= ~gone, h.must &= ~gone;
+    if (h.written.known() && h.written_level >= level) h.written = {};
+  }
+  s.levels.resize(std::min(s.levels.size(), keep));
+  dropEmpty(s);
+}
+
+std::size_t findLevel(const LockState& s, const std::string& name) {
+  for (std::size_t i = s.levels.size(); i-- > 0;)
+    if (s.levels[i] == name) return i + 1;
+  return 0;
+}
+
+void endTransaction(LockState& s, Loss how, const SourceRange& where) {
+  for (Hold& h : s.holds) {
+    if (h.must != 0 && h.hi <= 0) recordLoss(s, {how, h, where, -1});
+    h.may = h.must = 0;
+    h.written = {};
+  }
+  s.levels.clear();
+  s.repeatable_read = false;
+  dropEmpty(s);
+}
+
+void leaveSession(LockState& s, const SourceRange& where) {
+  std::vector<Hold> gone = std::move(s.holds);
+  s.holds.clear();
+  s.levels.clear();
+  s.facts.clear();
+  s.lost.clear();
+  s.stale.clear();
+  s.unknown_held = s.repeatable_read = false;
+  for (Hold& h : gone)
+    if (h.lo > 0) recordLoss(s, {Loss::Reconnect, std::move(h), where, -1});
+}
+
+void forget(LockState& s, const std::string& variable, KeyTable& keys) {
+  std::erase_if(s.facts, [&](const Fact& f) { return std::find(f.names.begin(), f.names.end(), variable) != f.names.end(); });
+  std::vector<Hold> renamed;
+  std::erase_if(s.holds, [&](Hold& h) {
+    if (h.key == kUnknownKey) return false;
+    const std::vector<std::string>& names = keys.at(h.key).names;
+    if (!std::binary_search(names.begin(), names.end(), variable)) return false;
+    renamed.push_back(std::move(h));
+    return true;
+  });
+  for (Hold& h : renamed) {
+    const KeyId key = keys.older(h.key);
+    const bool fresh = s.find(key, h.mode) == nullptr;
+    Hold& older = holdOf(s, key, h.mode);
+    h.key = key;
+    if (fresh) {
+      older = std::move(h);
+    } else {  // one more old key beside those of earlier values
+      const int lo = capped(older.lo + h.lo), hi = capped(older.hi + h.hi);
+      older.must |= h.must;
+      const std::uint32_t must = older.must;
+      mergeHold(older, h);
+      older.lo = lo, older.hi = hi, older.must = must;
+    }
+  }
+}
+
+void learn(LockState& s, Fact fact) {
+  const auto at = std::lower_bound(s.facts.begin(), s.facts.end(), fact.text, [](const Fact& f, const std::string& t) { return f.text < t; });
+  if (at != s.facts.end() && at->text == fact.text) *at = std::move(fact);
+  else if (s.facts.size() < 16) s.facts.insert(at, std::move(fact));
+}
+
+std::optional<bool> known(const LockState& s, const std::string& text) {
+  const auto at = std::lower_bound(s.facts.begin(), s.facts.end(), text, [](const Fact& f, const std::string& t) { return f.text < t; });
+  if (at == s.facts.end() || at->text != text) return std::nullopt;
+  return at->value;
+}
+
+}  // namespace pglocklint

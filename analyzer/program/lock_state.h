@@ -1,0 +1,186 @@
+// The lock state: which advisory locks may and must be held at each lock call, on this session, in which transaction, taken where.
+// The essay is at the head of lock_state.cpp; lock_flow.cpp runs it over functions, lock_program.cpp over the call graph.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "model/lock_function.h"
+#include "program/lock_keys.h"
+
+namespace pglocklint {
+
+struct LockSite;
+struct Program;
+
+enum class TransactionStatus {
+  None,      // autocommit: each statement is a transaction of its own
+  Implicit,  // statements of one string
+  Explicit,  // BEGIN … COMMIT
+  Failed,    // only the ends of the transaction have an effect
+  Unknown,
+};
+PGLOCKLINT_ENUM_NAMES(TransactionStatus, "none", "implicit", "explicit", "failed", "unknown")
+
+using EventId = std::int32_t;  // index into LockStates::events
+inline constexpr int kMany = 3;  // session counts from here on are "many"
+
+// What is held of one key in one mode. The session count is an interval; in a routine it counts from what the caller held (below zero:
+// released for the caller). Transaction locks: a bit for each level (bit 0: the transaction, then savepoints and EXCEPTION blocks).
+struct Hold {
+  KeyId key = kUnknownKey;
+  LockMode mode = LockMode::Exclusive;
+  int lo = 0, hi = 0;
+  std::uint32_t may = 0, must = 0;
+  std::vector<EventId> taken;           // where (the first few)
+  SourceRange written;                  // first write under it that is not committed
+  std::uint32_t written_level = 0;
+  std::vector<std::uint32_t> worked;    // relations worked on under it (LockStates::names)
+
+  bool session() const { return hi > 0; }
+  bool mayHold() const { return hi > 0 || may != 0; }
+  bool mustHold() const { return lo > 0 || must != 0; }
+  bool operator==(const Hold&) const = default;
+};
+
+enum class Loss { Commit, Rollback, Chain, Prepare, Savepoint, Handler, StatementEnd, Reconnect, Failure };
+PGLOCKLINT_ENUM_NAMES(Loss, "commit", "rollback", "chain", "prepare", "savepoint", "handler", "statement-end", "reconnect", "failure")
+
+// A lock that was certainly held and is gone (Failure: that was waited for and not got), until it is taken again.
+struct LostLock {
+  Loss how = Loss::Commit;
+  Hold hold;
+  SourceRange where;           // what ended it
+  std::int32_t scope = -1;     // Handler, Failure: the EXCEPTION scope
+  bool operator==(const LostLock&) const = default;
+};
+
+// What a branch or an assignment has settled: `text` (a variable, or a condition over variables) is true or false.
+struct Fact {
+  std::string text;
+  std::vector<std::string> names;
+  bool value = false;
+  auto operator<=>(const Fact&) const = default;
+};
+
+struct LockState {
+  TransactionStatus status = TransactionStatus::Unknown;
+  std::vector<std::string> levels;   // names of savepoints, "#3" for EXCEPTION scope 3; the transaction itself is not in it
+  std::vector<Hold> holds;           // sorted by key and mode
+  std::vector<LostLock> lost;
+  std::vector<Fact> facts;           // sorted by text
+  std::vector<EventId> stale;        // acquisitions after which nothing was read yet, though the snapshot is older
+  bool unknown_held = false;         // a key we do not know may be held
+  bool repeatable_read = false;      // the transaction keeps one snapshot
+  int timeout = 0;                   // lock_timeout or statement_timeout: 0 not set, 1 set, 2 not known
+
+  Hold* find(KeyId key, LockMode mode);
+  const Hold* find(KeyId key, LockMode mode) const;
+  bool operator==(const LockState&) const = default;
+};
+inline constexpr std::size_t kMostStates = 8;
+using LockStateSet = std::vector<LockState>;  // alternatives; empty: not reached
+
+// One acquisition somewhere inside: for lock order.
+struct InnerAcquisition {
+  KeyId key = kUnknownKey;
+  LockMode mode = LockMode::Exclusive;
+  LockScope scope = LockScope::Session;
+  bool blocks = true;
+  EventId event = -1;                                   // the built-in call
+  std::vector<std::pair<KeyId, LockMode>> held;         // must be held by the callee itself at that point
+  bool operator==(const InnerAcquisition&) const = default;
+};
+
+enum class LockEventKind { Acquire, Try, Release, ReleaseAll, Call };
+
+// One lock operation of a function or script: a call of a lock function, or of a routine with effects on locks (Call).
+struct LockEvent {
+  LockEventKind kind = LockEventKind::Acquire;
+  int unit = -1;
+  const Function* function = nullptr;
+  const Statement* statement = nullptr;
+  const Expr* call = nullptr;            // null for a DO block's Call
+  SourceRange range;                     // of the call
+  const LockSite* site = nullptr;        // direct lock calls
+  const LockFunction* lock = nullptr;    // likewise
+  const Function* callee = nullptr;      // Call
+  KeyId key = kUnknownKey;
+  int least = 1, most = 1;               // times it runs when its statement does
+  bool per_row = false;                  // once for each row of something stored
+  LockStateSet before;
+  std::vector<InnerAcquisition> inner;   // Call: acquisitions inside, where this caller's locks or arguments matter to their order
+
+  bool acquires() const { return kind == LockEventKind::Acquire || kind == LockEventKind::Try; }
+};
+
+enum class WayOutKind { End, Return, Raise, ErrorIn };  // ErrorIn: an error in the statement leaves the function
+
+struct WayOut {
+  WayOutKind kind = WayOutKind::End;
+  SourceRange range;
+  LockStateSet states;
+};
+
+// Work that is done after a lock was lost.
+struct WorkAfterLoss {
+  LostLock lost;
+  SourceRange work;
+  bool same_work = false;   // on something that was worked on under the lock
+  bool in_handler = false;  // of the scope that caught it
+};
+
+struct FunctionLocks {
+  int unit = -1;
+  const Function* function = nullptr;
+  std::vector<EventId> events;            // in block order
+  std::vector<WayOut> ways_out;           // with a session lock that may be held
+  std::vector<WorkAfterLoss> after_loss;  // each loss and lock once
+  std::vector<std::pair<EventId, SourceRange>> read_after;  // snapshot kept: an acquisition, and the first read after it
+  bool complete = true;                   // false: given up, nothing is known
+};
+
+// What a call of a routine does to the locks of its caller.
+struct LockEffect {
+  KeyId key = kUnknownKey;
+  LockMode mode = LockMode::Exclusive;
+  int lo = 0, hi = 0;            // change of the session count
+  bool may = false, must = false;  // a transaction lock more
+  auto operator<=>(const LockEffect&) const = default;
+};
+struct LockOutcome {
+  std::optional<bool> result;    // of a boolean routine, if known
+  std::vector<LockEffect> effects;
+  bool operator==(const LockOutcome&) const = default;
+};
+struct LockSummary {
+  std::vector<LockOutcome> outcomes;   // ways to return; empty: never returns
+  std::vector<InnerAcquisition> acquires;
+  bool releases_all = false, ends_transaction = false;
+  bool works = false;                  // does more than lock: its locks protect something of its own
+  bool operator==(const LockSummary&) const = default;
+};
+
+class LockStates {
+ public:
+  KeyTable keys;
+  std::vector<std::string> names;               // relations, see Hold::worked
+  std::vector<LockEvent> events;
+  std::vector<FunctionLocks> functions;         // those that touch locks, in order of unit and place
+  std::unordered_map<const Function*, LockSummary> summaries;
+
+  const FunctionLocks* of(const Function* function) const {
+    const auto at = index.find(function);
+    return at == index.end() ? nullptr : &functions[at->second];
+  }
+  const LockEvent& event(EventId id) const { return events[static_cast<std::size_t>(id)]; }
+  std::unordered_map<const Function*, std::size_t> index;
+};
+
+// Analyzes every function and script of the program that can reach a lock call.
+std::shared_ptr<const LockStates> lockStates(const Program& program);
+
+}  // namespace pglocklint

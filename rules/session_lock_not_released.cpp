@@ -1,0 +1,156 @@
+// # Why a session lock needs a release on every way out
+//
+// A session lock ends when it is unlocked or when the session ends: not with the function, not with COMMIT or ROLLBACK, not with an
+// error. A function that returns early, or whose work fails, between lock and unlock leaves the lock to its session; a pooled connection
+// carries it for hours, and everybody else waits.
+//
+// The rule of decision. A lock that a function takes and never releases may well be meant to be held: a wrapper, a daemon's singleton, a
+// runner that exits. So a report needs intent to release: a release of the same key stands in the function, and a way out misses it.
+// Ways out are RETURN, the end, RAISE, and errors of statements that can fail for reasons of data: reads and writes of relations, DDL,
+// calls of the program's functions, dynamic SQL. Handlers count: WHEN OTHERS takes every error to itself. A function that hands the lock
+// on is none: one that returns true exactly when it holds the lock, or returns what it has locked and nothing otherwise.
+// In a script the session ends with the script, so scripts are not looked at, and of a DO block only its normal ends.
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "all_rules.h"
+#include "lock_paths.h"
+
+namespace pglocklint {
+namespace {
+
+struct Leak {
+  KeyId key;
+  LockMode mode;
+  std::vector<const WayOut*> ways;
+};
+
+bool isNormal(const WayOut& w) { return w.kind == WayOutKind::Return || w.kind == WayOutKind::End; }
+
+std::optional<bool> returned(const LockState& s) {
+  const auto at = std::find_if(s.facts.begin(), s.facts.end(), [](const Fact& f) { return f.text == "#return"; });
+  return at == s.facts.end() ? std::nullopt : std::optional(at->value);
+}
+
+bool held(const LockState& s, KeyId key, LockMode mode) {
+  const Hold* h = s.find(key, mode);
+  return h != nullptr && h->lo > 0;
+}
+
+// RETURN of something else than a constant.
+bool returnsValue(const Function& f, const SourceRange& range) {
+  for (const Block& b : f.blocks)
+    for (const Event& e : b.events)
+      for (const Statement& s : e.statement)
+        if (s.context == PlContext::Return && s.range.begin == range.begin)
+          return !s.query.empty() && !s.query[0].targets.empty() && s.query[0].targets[0].expr.kind != ExprKind::Const;
+  return false;
+}
+
+// The lock is part of what the function returns: true only with it, or a value that without it is missing.
+bool handsOn(const FunctionLocks& f, const Leak& leak) {
+  bool held_true = false, other = false, value_with = true, value_without = false;
+  for (const WayOut& w : f.ways_out) {
+    if (!isNormal(w)) continue;
+    for (const LockState& s : w.states) {
+      const bool has = held(s, leak.key, leak.mode);
+      const auto result = returned(s);
+      if (has && result == true) held_true = true;
+      else if (has || result != false) other = true;
+      if (has) value_with &= returnsValue(*f.function, w.range);
+      else value_without |= returnsValue(*f.function, w.range);
+    }
+  }
+  if (held_true && !other) return true;
+  const std::string& type = f.function->returns;
+  return type != "void" && type != "boolean" && !type.empty() && value_with && !value_without;
+}
+
+std::vector<Leak> leaksOf(const FunctionLocks& f, const LockStates& locks) {
+  std::map<EventId, Leak> by_taken;
+  const bool block = f.function->kind == FunctionKind::DoBlock;
+  for (const WayOut& w : f.ways_out) {
+    if (block && !isNormal(w)) continue;
+    for (const LockState& s : w.states)
+      for (const Hold& h : s.holds) {
+        if (h.lo <= 0 || h.taken.empty() || !locks.keys.at(h.key).exact) continue;
+        Leak& leak = by_taken.try_emplace(h.taken.back(), Leak{h.key, h.mode, {}}).first->second;
+        if (leak.ways.empty() || leak.ways.back() != &w) leak.ways.push_back(&w);
+      }
+  }
+  std::vector<Leak> leaks;
+  for (auto& [event, leak] : by_taken) leaks.push_back(std::move(leak));
+  return leaks;
+}
+
+std::string_view wayText(const WayOut& w) {
+  switch (w.kind) {
+    case WayOutKind::Return: return "RETURN leaves";
+    case WayOutKind::End: return "the end of the function is reached";
+    case WayOutKind::Raise: return "RAISE leaves";
+    case WayOutKind::ErrorIn: return "an error here leaves";
+  }
+  return "";
+}
+
+void reportLeak(const FunctionLocks& f, const Leak& leak, const LockStates& locks, Report& report) {
+  std::vector<const WayOut*> normal;
+  std::copy_if(leak.ways.begin(), leak.ways.end(), std::back_inserter(normal), [](const WayOut* w) { return isNormal(*w); });
+  if (!normal.empty() && handsOn(f, leak)) normal.clear();
+  std::vector<const WayOut*> ways = normal;
+  for (const WayOut* w : leak.ways)
+    if (!isNormal(*w)) ways.push_back(w);
+  if (ways.empty()) return;
+  const WayOut& first = *ways.front();
+  const LockEvent* taken = nullptr;
+  for (const LockState& s : first.states)
+    if (const Hold* h = s.find(leak.key, leak.mode); h != nullptr && h->lo > 0 && !h->taken.empty()) taken = &locks.event(h->taken.back());
+  if (taken == nullptr) return;
+  const LockEvent* release = releaseOf(locks, f, leak.key, leak.mode);
+  const bool error = !isNormal(first);
+  Finding& finding = reportAt(
+      report, *taken, firstLine(first.range),
+      fmt::format("{} with the session lock {} still held{}: it outlives the function, the transaction and any ROLLBACK, and a pooled connection keeps "
+                  "it until it is closed. {}, or take a transaction lock (pg_advisory_xact_lock), which needs no release.",
+                  wayText(first), keyText(locks, leak.key, static_cast<EventId>(taken - locks.events.data())), error ? ", because no handler releases it" : "",
+                  error ? "Release it in an EXCEPTION handler that raises again" : "Release it before this way out, and in an EXCEPTION handler"));
+  addTaken(report, finding, *taken);
+  addStep(report, finding, f.unit, first.range, fmt::format("{} without releasing it", wayText(first)));
+  for (std::size_t i = 1; i < ways.size() && i < 4; ++i)
+    finding.related.push_back(report.place(f.unit, firstLine(ways[i]->range), fmt::format("so too: {}", wayText(*ways[i]))));
+  if (release != nullptr) addStep(report, finding, release->unit, release->range, "only this path releases it");
+}
+
+void check(const Program& program, Report& report) {
+  const LockStates& locks = *program.locks;
+  for (const FunctionLocks& f : locks.functions) {
+    if (!isJudged(program, f) || isScript(f)) continue;
+    for (const Leak& leak : leaksOf(f, locks))
+      if (releasesKey(locks, f, leak.key, leak.mode)) reportLeak(f, leak, locks, report);
+  }
+}
+
+}  // namespace
+
+const Rule kSessionLockNotReleased{
+    {
+        .code = "AL301",
+        .name = "session-lock-not-released",
+        .severity = Severity::Error,
+        .summary = "a way out of the function leaves a session lock held",
+        .explanation =
+            "A session lock stays until it is unlocked or the session ends. Neither RETURN nor an error, neither COMMIT nor ROLLBACK releases it. "
+            "Reported when the function releases the same key on another path: then the lock was meant to end here. A lock that the function never "
+            "releases is taken to be meant for the session (a wrapper, a daemon's singleton, a runner that exits), and a function that returns true "
+            "exactly when it holds the lock hands it on. Errors are those that data can cause: reads and writes of relations, DDL, calls of functions, "
+            "dynamic SQL; not COMMIT, ROLLBACK, assignments, try or unlock calls.",
+        .remedy = "Use pg_advisory_xact_lock, which ends with the transaction. Or unlock before every RETURN and in an EXCEPTION handler that raises again.",
+        .clauses = {"some path (return) leaves a session lock held | bad_return.sql",
+                    "some path (error) leaves a session lock held | bad_error.sql",
+                    "try(1) AND try(2) | bad_two_tries.sql"},
+    },
+    check};
+
+}  // namespace pglocklint

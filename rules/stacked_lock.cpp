@@ -1,0 +1,70 @@
+// # Why taking a lock twice needs two releases
+//
+// Session locks count. A session that has the lock gets it again at once, and pg_locks shows one row all the same; but each acquisition needs a
+// release of its own. A loop that tries the lock at every turn and releases it once at the end leaves it held.
+//
+// Reported for session locks of one key and mode that are certainly held when they are taken again, in a function or script that does release the
+// key, and is left with a count above zero.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "all_rules.h"
+#include "lock_paths.h"
+
+namespace pglocklint {
+namespace {
+
+const Hold* heldAlready(const LockEvent& e) {
+  for (const LockState& s : e.before)
+    if (const Hold* h = s.find(e.key, e.lock->mode); h != nullptr && h->lo > 0 && !h->taken.empty()) return h;
+  return nullptr;
+}
+
+bool leftHeld(const FunctionLocks& f, KeyId key, LockMode mode, bool per_row) {
+  return std::any_of(f.ways_out.begin(), f.ways_out.end(), [&](const WayOut& w) {
+    if (w.kind != WayOutKind::Return && w.kind != WayOutKind::End) return false;
+    return std::any_of(w.states.begin(), w.states.end(), [&](const LockState& s) {
+      const Hold* h = s.find(key, mode);
+      return h != nullptr && (per_row ? h->hi : h->lo) > 0;
+    });
+  });
+}
+
+void check(const Program& program, Report& report) {
+  const LockStates& locks = *program.locks;
+  for (const FunctionLocks& f : locks.functions) {
+    if (!isJudged(program, f)) continue;
+    for (const EventId id : f.events) {
+      const LockEvent& e = locks.event(id);
+      if (!e.acquires() || e.lock->scope != LockScope::Session || e.key == kUnknownKey || !locks.keys.at(e.key).exact) continue;
+      const Hold* before = heldAlready(e);
+      const LockEvent* release = releaseOf(locks, f, e.key, e.lock->mode);
+      if ((before == nullptr && !e.per_row) || release == nullptr || release->kind == LockEventKind::ReleaseAll || release->per_row || !leftHeld(f, e.key, e.lock->mode, e.per_row)) continue;
+      Finding& finding = reportAt(report, e, e.range,
+                                  fmt::format("{} takes the session lock {} {}. Session locks count: each acquisition needs its own release, and fewer releases "
+                                              "follow, so the lock stays held. Take it once, and remember that it is held.",
+                                              eventText(locks, e), keyText(locks, e.key, id), before ? "while this session already holds it" : "once for every row"));
+      if (before) addTaken(report, finding, locks.event(before->taken.front()), "taken first");
+      addStep(report, finding, e.unit, e.range, "taken again");
+      addStep(report, finding, release->unit, release->range, "released once");
+    }
+  }
+}
+
+}  // namespace
+
+const Rule kStackedLock{
+    {
+        .code = "AL312",
+        .name = "stacked-lock",
+        .severity = Severity::Warning,
+        .summary = "a session lock is taken again while it is held, and released less often",
+        .explanation = "A session that holds a lock gets it again without waiting, and must then release it as often as it was taken. pg_locks shows one row for any "
+                       "number of acquisitions.",
+        .remedy = "Take the lock once and remember it, release it as often as it is taken, or use a transaction lock.",
+        .clauses = {"taken again while held | bad_loop.sql", "per row with one key | bad_rows.sql", "and released less often | good.sql"},
+    },
+    check};
+
+}  // namespace pglocklint

@@ -1,0 +1,165 @@
+// # Why an unlock must name the very lock that was taken
+//
+// pg_advisory_unlock looks for one entry: this key, in this form (bigint or pair), in exclusive mode, taken with session scope. Anything
+// else is another lock: a shared one, the pair (0, 7) for 7, a transaction lock. PostgreSQL answers false with a warning that nobody
+// sees, and the lock stays.
+//
+// Reported when the lock to be released is certainly not held by what the function or script has done, and the one that was meant is seen:
+// the same key in the other mode, the same key as a transaction lock, the same number in the other form, a constant key beside the one
+// that was taken. A helper that only unlocks is none: its caller holds the lock. pg_advisory_unlock_all in a function that takes session
+// locks of its own releases those of its callers too.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "all_rules.h"
+#include "lock_paths.h"
+
+namespace pglocklint {
+namespace {
+
+// What the unlock was meant for.
+struct Meant {
+  const Hold* hold = nullptr;
+  std::string why;
+};
+
+bool releasable(const LockState& s, const LockEvent& unlock, const KeyTable& keys) {
+  return std::any_of(s.holds.begin(), s.holds.end(), [&](const Hold& h) {
+    return h.mode == unlock.lock->mode && h.hi > 0 && keys.alias(h.key, unlock.key) != Alias::No;
+  });
+}
+
+bool sharesNumber(const KeyInfo& a, const KeyInfo& b) {
+  if (a.form == b.form) return false;
+  const KeyInfo &single = a.form == KeyForm::Bigint ? a : b, &pair = a.form == KeyForm::Bigint ? b : a;
+  if (single.parts.empty() || pair.parts.size() != 2) return false;
+  const Value& v = stripCasts(single.parts[0]);
+  const auto whole = constantInteger(v), high = constantInteger(pair.parts[0]), low = constantInteger(pair.parts[1]);
+  if (whole && high && low) return *whole == *low || *whole == ((*high << 32) | (*low & 0xFFFFFFFFLL));
+  return !whole && (sameValue(v, stripCasts(pair.parts[1])) || sameValue(v, stripCasts(pair.parts[0])));
+}
+
+bool releasedElsewhere(const LockStates& locks, const FunctionLocks& f, const Hold& h) {
+  return std::any_of(f.events.begin(), f.events.end(), [&](EventId id) {
+    const LockEvent& e = locks.event(id);
+    return e.kind == LockEventKind::Release && e.lock->mode == h.mode && locks.keys.alias(e.key, h.key) != Alias::No;
+  });
+}
+
+std::optional<Meant> meantBy(const LockState& s, const LockEvent& unlock, const FunctionLocks& f, const LockStates& locks) {
+  const KeyTable& keys = locks.keys;
+  for (const Hold& h : s.holds) {
+    if (h.key == kUnknownKey) continue;
+    const Alias alias = keys.alias(h.key, unlock.key);
+    if (alias == Alias::Must && h.mode != unlock.lock->mode && h.lo > 0)
+      return Meant{&h, fmt::format("the lock was taken {}, and this looks for the {} one", modeText(h.mode), modeText(unlock.lock->mode))};
+    if (alias == Alias::Must && h.mode == unlock.lock->mode && h.must != 0 && h.hi <= 0)
+      return Meant{&h, "it is a transaction lock, which only the end of the transaction releases"};
+  }
+  for (const Hold& h : s.holds) {
+    if (h.key == kUnknownKey || h.lo <= 0 || releasedElsewhere(locks, f, h)) continue;
+    const KeyInfo &held = keys.at(h.key), &wanted = keys.at(unlock.key);
+    if (h.mode == unlock.lock->mode && sharesNumber(held, wanted))
+      return Meant{&h, fmt::format("the lock was taken as {}, and one-key and two-key locks are different locks", held.class_text)};
+    if (h.mode == unlock.lock->mode && held.constant && wanted.constant && held.form == wanted.form)
+      return Meant{&h, fmt::format("the lock that is held is {}", held.class_text)};
+  }
+  return std::nullopt;
+}
+
+bool takenAnywhere(const LockStates& locks, KeyId key, LockMode mode) {
+  return std::any_of(locks.events.begin(), locks.events.end(), [&](const LockEvent& e) {
+    return e.acquires() && e.lock->scope == LockScope::Session && e.lock->mode == mode && e.key == key;
+  });
+}
+
+// Its count has come down to nothing in this very script.
+const LockEvent* releasedBefore(const LockStates& locks, const FunctionLocks& f, const LockEvent& unlock) {
+  const LockEvent* earlier = nullptr;
+  bool taken = false;
+  for (const EventId id : f.events) {
+    const LockEvent& e = locks.event(id);
+    if (&e == &unlock) break;
+    if (e.kind == LockEventKind::Call || e.kind == LockEventKind::ReleaseAll) return nullptr;
+    if (e.key != unlock.key || e.lock->mode != unlock.lock->mode || e.lock->scope != LockScope::Session) continue;
+    if (e.acquires()) taken = true;
+    if (e.kind == LockEventKind::Release) earlier = &e;
+  }
+  return taken ? earlier : nullptr;
+}
+
+void checkUnlock(const LockEvent& unlock, const FunctionLocks& f, const LockStates& locks, Report& report) {
+  if (unlock.key == kUnknownKey || unlock.before.empty() || !locks.keys.at(unlock.key).exact) return;
+  std::optional<Meant> meant;
+  for (const LockState& s : unlock.before) {
+    if (s.unknown_held || releasable(s, unlock, locks.keys)) return;
+    if (std::any_of(s.lost.begin(), s.lost.end(), [](const LostLock& l) { return l.how == Loss::Reconnect; })) return;
+    if (!meant) meant = meantBy(s, unlock, f, locks);
+  }
+  const LockEvent* earlier = isScript(f) && f.function->blocks.size() == 1 ? releasedBefore(locks, f, unlock) : nullptr;
+  if (meant && meant->hold->taken.empty()) meant.reset();
+  if (meant && locks.keys.at(meant->hold->key).constant && meant->hold->key != unlock.key && meant->hold->must == 0 &&
+      takenAnywhere(locks, unlock.key, unlock.lock->mode))
+    meant.reset();  // somebody else takes that one
+  if (!meant && earlier == nullptr) return;
+  const std::string why = meant ? meant->why : "it is released already";
+  Finding& finding = reportAt(report, unlock, unlock.range,
+                              fmt::format("{} releases nothing: {}. PostgreSQL answers false with a warning{}. Release with the function that belongs to the one "
+                                          "that took the lock, and with the same key.",
+                                          eventText(locks, unlock), why, meant && meant->hold->lo > 0 ? ", and the lock stays held" : ""));
+  if (meant) addTaken(report, finding, locks.event(meant->hold->taken.front()), "taken here");
+  if (!meant) addStep(report, finding, earlier->unit, earlier->range, "released here");
+  addStep(report, finding, unlock.unit, unlock.range, "this unlock finds no such lock");
+}
+
+// pg_advisory_unlock_all in a routine that takes session locks itself.
+void checkUnlockAll(const LockEvent& unlock, const FunctionLocks& f, const LockStates& locks, Report& report) {
+  if (f.function->kind != FunctionKind::Routine && f.function->kind != FunctionKind::Procedure) return;
+  const LockEvent* own = nullptr;
+  for (const EventId id : f.events) {
+    const LockEvent& e = locks.event(id);
+    if (own == nullptr && e.acquires() && e.lock->scope == LockScope::Session) own = &e;
+  }
+  if (own == nullptr || unlock.before.empty()) return;
+  Finding& finding = reportAt(report, unlock, unlock.range,
+                              "pg_advisory_unlock_all() releases every session lock of the session, also those that the callers of this function hold. "
+                              "Release the locks that were taken here, one by one, with pg_advisory_unlock.");
+  addTaken(report, finding, *own, "the function's own lock");
+}
+
+void check(const Program& program, Report& report) {
+  const LockStates& locks = *program.locks;
+  for (const FunctionLocks& f : locks.functions) {
+    if (!isJudged(program, f)) continue;
+    for (const EventId id : f.events) {
+      const LockEvent& e = locks.event(id);
+      if (e.kind == LockEventKind::Release) checkUnlock(e, f, locks, report);
+      if (e.kind == LockEventKind::ReleaseAll) checkUnlockAll(e, f, locks, report);
+    }
+  }
+}
+
+}  // namespace
+
+const Rule kUnlockMismatch{
+    {
+        .code = "AL302",
+        .name = "unlock-mismatch",
+        .severity = Severity::Error,
+        .summary = "an unlock that does not release the lock that was taken",
+        .explanation =
+            "Exclusive and shared locks, one-key and two-key locks, session and transaction locks are released apart: pg_advisory_unlock finds "
+            "only an exclusive session lock with the same key in the same form. Otherwise it answers false with a warning, and the lock stays held "
+            "until the session ends. pg_advisory_unlock_all in a function releases the locks of its callers as well.",
+        .remedy = "Pair pg_advisory_lock with pg_advisory_unlock and pg_advisory_lock_shared with pg_advisory_unlock_shared, with the same arguments. "
+                  "Transaction locks need no release.",
+        .clauses = {"release of another mode than was taken | bad_mode.sql",
+                    "release of another form than was taken | bad_form.sql",
+                    "release of another scope than was taken | bad_scope.sql",
+                    "release of locks of a caller | bad_unlock_all.sql",
+                    "release of one certainly not held | bad_twice.sql"},
+    },
+    check};
+
+}  // namespace pglocklint

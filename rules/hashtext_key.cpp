@@ -17,7 +17,9 @@
 namespace pglocklint {
 namespace {
 
-bool isUndocumented(const Value& v) { return v.kind == ValueKind::Hash && v.type == "integer" && v.name != "md5"; }
+bool isUndocumented(const Value& v) {
+  return v.kind == ValueKind::Hash && v.type == "integer" && v.name != "md5" && v.relation != kHostSchema;
+}
 
 // The hash that alone varies in the value: below casts, abs() and arithmetic with constants.
 const Value* loneHash(const Value& v) {

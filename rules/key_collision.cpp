@@ -91,6 +91,12 @@ std::string conflict(const Claim& a, const Claim& b) {
 // What a claim says of its purpose, as one text: equal purposes never conflict with each other.
 std::string purposeOf(const Claim& c) { return fmt::format("{}|{}|{}", fmt::join(c.names, ","), c.text, c.row_id); }
 
+// Where the constants of a key are defined.
+void relateConstants(Report& report, Finding& f, const Value& v) {
+  if (!v.constant_name.empty() && v.isConstant()) relateValue(report, f, v, fmt::format("{} is defined here", v.constant_name));
+  for (const Value& a : v.args) relateConstants(report, f, a);
+}
+
 void reportConflict(const LockSite& at, const LockSite& other, const std::string& why, Report& report) {
   Finding& f = report.at(at, at.call->range,
                          fmt::format("{} shares its key {} with another purpose: {}. Work that has nothing in common waits for each other, and can "
@@ -98,6 +104,9 @@ void reportConflict(const LockSite& at, const LockSite& other, const std::string
                                      "hashtextextended('orders/' || id, 0).",
                                      callText(at), keyClassText(at.key), why));
   f.related.push_back(report.place(other.unit, other.call->range, fmt::format("the other purpose: {}", callText(other))));
+  for (const LockSite* site : {&at, &other})
+    if (site->function && site->function->kind == FunctionKind::HostFunction)
+      for (const Value& part : site->key.parts) relateConstants(report, f, part);
 }
 
 void checkClaims(const Program& program, Report& report) {

@@ -29,11 +29,24 @@ struct Fault {
 // 64 bits of a hash: hashtextextended(…), ('x' || md5(…))::bit(64)::bigint.
 bool isHash64(const Value& v) {
   const Value& inner = stripCasts(v);
-  return (inner.kind == ValueKind::Hash && inner.type == "bigint") ||
+  return (inner.kind == ValueKind::Hash && (inner.type == "bigint" || inner.type == "unsigned 64-bit integer")) ||
          (v.type == "bigint" && contains(v, [](const Value& x) { return x.type == "bit(64)"; }));
 }
 
+// By the host program itself: C++ cuts bits off without a word.
+bool isHostCast(const Value& v) { return v.relation == kHostSchema; }
+
 Fault faultOf(const Narrowing& n) {
+  if (n.rounded)
+    return {n.cast, Severity::Warning,
+            fmt::format("passes through a {}, which tells integers apart up to 2^53 only: above, neighbouring values give one key, and a value rounded up to "
+                        "2^63 raises 22003",
+                        n.to)};
+  if (isHostCast(*n.cast))
+    return {n.cast, Severity::Warning, fmt::format("is cut from {} to {} by the program: values that differ in the upper bits only share one lock", n.from, n.to)};
+  if (n.cast->name == kSent)
+    return {n.cast, isHash64(n.cast->args[0]) ? Severity::Error : Severity::Warning,
+            fmt::format("is sent as {}, but the key holds {}: from the first value on that does not fit, every such call raises 22003", n.from, n.to)};
   if (isHash64(n.cast->args[0]))
     return {n.cast, Severity::Error, "casts a 64-bit hash to integer: it does not fit for all but one in 4 billion values, and the call raises 22003"};
   if (n.implicit)
@@ -45,7 +58,7 @@ std::optional<Fault> findFault(const LockSite& site, const Value& part) {
   if (const Value* error = findNode(site, part, isError))
     return Fault{error, Severity::Error, fmt::format("does not fit: PostgreSQL raises \"{}\" whenever it runs", error->text)};
   for (const Narrowing& n : narrowings(part))
-    if (answersFor(site, *n.cast) && (n.plain_input || isHash64(n.cast->args[0]))) return faultOf(n);
+    if (answersFor(site, *n.cast) && (n.plain_input || n.rounded || (isHash64(n.cast->args[0]) && !isHostCast(*n.cast)))) return faultOf(n);
   return std::nullopt;
 }
 

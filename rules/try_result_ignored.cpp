@@ -181,6 +181,46 @@ void checkFunction(const LockSite& site, FunctionIndexes& indexes, Report& repor
   }
 }
 
+// --- host programs
+// ---------------------------------------------------------------------------------------------------------
+
+// Several statements in one string: whose answer the program looks at is not followed.
+bool sentAlone(const LockSite& site) {
+  int count = 0;
+  for (const Block& b : site.function->blocks) {
+    const bool here = std::ranges::any_of(b.events, [&](const Event& e) { return !e.statement.empty() && &e.statement[0] == site.statement; });
+    if (!here) continue;
+    for (const Event& e : b.events) count += !e.statement.empty() && e.statement[0].host_call == site.statement->host_call;
+  }
+  return count == 1;
+}
+
+std::string lookedAtHow(ResultUse use) {
+  switch (use) {
+    case ResultUse::Ignored: return "the program never looks at it";
+    case ResultUse::StatusOnly: return "the program only asks whether the statement ran, which it did either way";
+    case ResultUse::RowCountOnly: return "the program only asks whether there is a row, and there is one either way";
+    case ResultUse::PointerTested: return "the program tests the pointer to it: the text \"f\" is a pointer too, so the lock always looks obtained";
+    case ResultUse::Read:
+    case ResultUse::Unknown: break;
+  }
+  return "";
+}
+
+void checkHost(const LockSite& site, Report& report) {
+  const Statement& s = *site.statement;
+  if (site.routine || s.host_call < 0 || site.function->host.empty() || targetOf(s, site.call) != 0 || !sentAlone(site)) return;
+  const HostCall& call = site.function->host[0].calls[static_cast<std::size_t>(s.host_call)];
+  const std::string how = lookedAtHow(call.result);
+  if (how.empty()) return;
+  Finding& f = report.at(site, site.call->range,
+                         fmt::format("{} answers false when somebody else holds the lock, but {}. Read the value (PQgetvalue(r, 0, 0)[0] == 't', "
+                                     "row[0].as<bool>()) and do the work only if it is true, or wait for the lock with the function without try_.",
+                                     callText(site), how));
+  if (call.result_range.known() && call.result_range.line != site.call->range.line)
+    f.related.push_back(report.place(site.unit, call.result_range, "the answer is looked at here, but not its value"));
+}
+
 // A wrapper that hands on the answer: RETURN pg_try_advisory_lock(k), or SELECT of it in a SQL function.
 bool handsOnTheAnswer(const LockSite& site) {
   if (!site.inner || !site.inner->statement || !site.routine->function || site.routine->function->returns != "boolean")
@@ -198,7 +238,9 @@ void check(const Program& program, Report& report) {
     if (!site.live || site.host != SiteHost::Statement || site.call == last || !site.function || !site.statement) continue;
     if (!site.lock || site.lock->operation != LockOperation::Try || (site.routine && !handsOnTheAnswer(site))) continue;
     last = site.call;
-    if (site.function->kind == FunctionKind::Script) {
+    if (site.function->kind == FunctionKind::HostFunction) {
+      checkHost(site, report);
+    } else if (site.function->kind == FunctionKind::Script) {
       const Unit& unit = program.units[static_cast<std::size_t>(site.unit)];
       checkScript(site, timelines.try_emplace(site.function, *site.function, unit, program.catalogue).first->second, report);
     } else if (site.function->kind != FunctionKind::NamedQuery && site.function->kind != FunctionKind::DownScript) {

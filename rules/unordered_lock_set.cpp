@@ -179,6 +179,47 @@ bool reportLoop(const LockSite& site, Context& in, Report& report) {
   return true;
 }
 
+// --- one site in a loop of the host program -------------------------------------------------------------------------
+
+// `item` names the loop's element or a part of it: "item", "item.id"; `[item, count]` names two.
+bool namesElement(const HostLoop& loop, std::string_view name) {
+  name = name.substr(0, name.find('.'));
+  if (loop.variable == name) return true;
+  for (std::size_t at = 0; (at = loop.variable.find(name, at)) != std::string::npos; ++at) {
+    const std::size_t end = at + name.size();
+    if (at > 0 && (loop.variable[at - 1] == '[' || loop.variable[at - 1] == ' ') && (loop.variable[end] == ',' || loop.variable[end] == ']')) return true;
+  }
+  return false;
+}
+
+// The innermost loop over a container of the host program on whose elements the key depends.
+const HostLoop* hostLoopOf(const LockSite& site, const HostCall& call) {
+  const std::vector<HostLoop>& loops = site.function->host[0].loops;
+  for (std::int32_t i = call.loop; i >= 0; i = loops[static_cast<std::size_t>(i)].parent) {
+    const HostLoop& loop = loops[static_cast<std::size_t>(i)];
+    const auto isElement = [&](const Value& v) {
+      return v.kind == ValueKind::Row && v.relation == kHostSchema && v.unit == site.unit && namesElement(loop, v.name);
+    };
+    if (std::ranges::any_of(site.key.parts, [&](const Value& part) { return contains(part, isElement); })) return &loop;
+  }
+  return nullptr;
+}
+
+bool reportHostLoop(const LockSite& site, Context& in, Report& report) {
+  if (site.key.constant || site.statement->host_call < 0 || site.function->host.empty() || !keyComesFromCall(site)) return false;
+  const HostCall& call = site.function->host[0].calls[static_cast<std::size_t>(site.statement->host_call)];
+  const HostLoop* loop = hostLoopOf(site, call);
+  // A transaction, or a connection, of each round: nothing stays held.
+  if (!loop || loop->order != LoopOrder::Unsorted || call.session_in_loop || givesBackInLoop(site, in)) return false;
+  Finding& f = report.at(site, site.call->range,
+                         fmt::format("{} takes one lock in each round of a loop over {}, and all of them stay held. Nothing says in which order its elements "
+                                     "come: two sessions whose keys overlap can take them in opposite order and deadlock. Copy the keys to a sorted "
+                                     "container first (std::set, or std::sort), without duplicates.",
+                                     callText(site), loop->container));
+  f.related.push_back(report.place(site.unit, loop->range, "the loop"));
+  return true;
+}
+
 // One Context for each function with lock sites.
 class Contexts {
  public:
@@ -215,7 +256,7 @@ void check(const Program& program, Report& report) {
     const bool statement = std::ranges::any_of(
         site.evaluations, [&](const CallEvaluation& c) { return unorderedStatement(site, c.evaluation, in); });
     if (statement) reportStatement(site, in, report);
-    if (statement || reportLoop(site, in, report)) last = site.call;
+    if (statement || reportLoop(site, in, report) || reportHostLoop(site, in, report)) last = site.call;
   }
 }
 

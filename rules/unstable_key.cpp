@@ -17,12 +17,20 @@
 namespace pglocklint {
 namespace {
 
+// Hashes that a library may change from release to release, and seeds differently in each process.
+bool isUnstableHash(const Value& v) {
+  static constexpr std::string_view kNames[] = {"std::hash", "boost::hash", "absl::Hash", "qHash"};
+  return v.kind == ValueKind::Hash && v.relation == kHostSchema &&
+         std::any_of(std::begin(kNames), std::end(kNames), [&](std::string_view n) { return v.name.starts_with(n); });
+}
+
 // What differs from session to session, in words.
 std::string_view source(const Value& v) {
+  if (isUnstableHash(v)) return "a hash of the C++ library";
   switch (v.kind) {
     case ValueKind::Clock: return "the current time";
     case ValueKind::Random: return "a random value";
-    case ValueKind::ProcessId: return "the process id of the session";
+    case ValueKind::ProcessId: return v.relation == kHostSchema ? "the id of the process or thread" : "the process id of the session";
     case ValueKind::TransactionId: return "the transaction id";
     case ValueKind::Address: return "an address in memory";
     default: return "";
@@ -58,6 +66,15 @@ void check(const Program& program, Report& report) {
     const Value* v = unstable(site, part);
     if (!v) return;
     reported = site.call;
+    if (isUnstableHash(*v)) {
+      Finding& f = report.at(site, site.call->range,
+                             fmt::format("The key of {} is made with {}, whose values are promised within one run of one program only: built with another "
+                                         "library or version, another service locks another key for the same thing, and neither waits for the other. Hash in "
+                                         "SQL (hashtextextended(…, 0)), or with a function whose values are fixed (FNV-1a, SHA-256).",
+                                         callText(site), v->name));
+      relateValue(report, f, *v, fmt::format("{} enters the key here", v->name));
+      return;
+    }
     Finding& f = report.at(site, site.call->range,
                            fmt::format("The key of {} is made from {}, which is another one in every session: each session locks a key of its own, "
                                        "nobody ever waits for anybody, and the work is not protected. Make the key from what is to be protected: a "

@@ -33,10 +33,12 @@ std::string text(const Expr& e, int depth) {
   const int d = depth + 1;
   switch (e.kind) {
     case ExprKind::Const: return literal(e);
-    case ExprKind::Param: return e.text.empty() || e.text[0] < '0' || e.text[0] > '9' ? e.text : "$" + e.text;
+    case ExprKind::Param:
+      if (!e.name.empty()) return e.name;  // what the host program puts there
+      return e.text.empty() || e.text[0] < '0' || e.text[0] > '9' ? e.text : "$" + e.text;
     case ExprKind::Column: return e.qualifier.empty() ? e.name : e.qualifier + "." + e.name;
     case ExprKind::Star: return e.qualifier.empty() ? "*" : e.qualifier + ".*";
-    case ExprKind::Call: return e.name + "(" + (e.call_star ? "*" : list(e.args, d)) + ")";
+    case ExprKind::Call: return (e.qualifier == kHostSchema ? hostDisplayName(e.name) : e.name) + "(" + (e.call_star ? "*" : list(e.args, d)) + ")";
     case ExprKind::And: return list(e.args, d, " AND ");
     case ExprKind::Or: return list(e.args, d, " OR ");
     case ExprKind::Not: return e.args.empty() ? "NOT …" : "NOT " + text(e.args[0], d);

@@ -24,6 +24,7 @@ struct ReadOptions {
   std::string config_file;   // --config
   std::string stdin_path;    // --stdin-path
   std::string facts_folder;  // --facts
+  std::string build_folder;  // -p
   unsigned threads = 0;      // -j
   bool staged = false;
   bool everything = false;

@@ -150,6 +150,7 @@ Project openProject(const ReadOptions& options) {
   input.staged = options.staged;
   input.threads = options.threads;
   input.everything = options.everything;
+  input.build_folder = options.build_folder;
   input.stdin_path = options.stdin_path;
   if (!options.stdin_path.empty()) input.stdin_text = readStandardInput();
 

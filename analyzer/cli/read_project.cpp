@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "cli/read_shell.h"
+#include "cli/read_cpp.h"
 #include "source/discover.h"
 #include "source/git_index.h"
 #include "source/parallel.h"
@@ -47,7 +48,7 @@ class Texts {
   void readIndex(const Discovery& found) {
     std::vector<std::string> objects, paths;
     for (const SourceFile& f : found.files)
-      if (!f.object.empty() && f.kind != FileKind::Cpp) objects.push_back(f.object), paths.push_back(f.path);
+      if (!f.object.empty() && f.kind != FileKind::Other) objects.push_back(f.object), paths.push_back(f.path);
     std::vector<FileText> texts = readObjects(found.root, objects);
     for (std::size_t i = 0; i < texts.size(); ++i) kept_[paths[i]] = std::move(texts[i]);
   }
@@ -71,7 +72,9 @@ class Reading {
     for (std::string& p : paths) files_.push_back({std::move(p), std::nullopt, ""});
   }
 
-  void run() {
+  // `names`: what other languages ask for.
+  void run(const sql::RelevantNames& names) {
+    names_.merge(names);
     seedRound();
     addIncluded();
     for (int round = 0; round < kMostRounds && nameRound(); ++round) addIncluded();
@@ -92,6 +95,12 @@ class Reading {
   }
 
   const std::vector<Progress>& files() const { return files_; }
+  // Routines that lock, sorted.
+  std::vector<std::string> routines() const {
+    std::vector<std::string> names(names_.routines.begin(), names_.routines.end());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
 
  private:
   void forEach(std::size_t n, const std::function<void(std::size_t)>& f) const { parallelFor(n, input_.threads, kLargeStack, f); }
@@ -191,11 +200,12 @@ ProjectFacts readProject(const ProjectInput& given) {
 
   for (const SourceFile& f : found.files)
     if (f.changed) facts.staged.push_back(f.path);
-  std::vector<std::string> paths, scripts, poolers;
+  std::vector<std::string> paths, scripts, poolers, cpp_paths;
   for (const SourceFile& f : found.files) {
     if (f.kind == FileKind::Sql) paths.push_back(f.path);
     if (f.kind == FileKind::Shell) scripts.push_back(f.path);
     if (f.kind == FileKind::Pooler) poolers.push_back(f.path);
+    if (f.kind == FileKind::Cpp) cpp_paths.push_back(f.path);
   }
   if (!input.stdin_path.empty() && std::find(paths.begin(), paths.end(), input.stdin_path) == paths.end())
     paths.push_back(input.stdin_path);
@@ -208,9 +218,18 @@ ProjectFacts readProject(const ProjectInput& given) {
   std::sort(paths.begin(), paths.end());
   paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
 
+  CppReading cpp({cpp_paths, found.root, input.build_folder, input.threads, [texts](const std::string& path) { return texts->read(path); }});
+  if (!cpp.error().empty()) {
+    facts.errors.push_back(cpp.error());
+    return facts;
+  }
+  cpp.run();
   Reading reading(input, texts, paths);
-  reading.run();
-  facts.files = reading.files().size() + shell.units.size();
+  reading.run(cpp.names());
+  cpp.follow(reading.routines());
+  std::vector<Unit> cpp_units = cpp.units();
+  facts.files = reading.files().size() + shell.units.size() + cpp_units.size();
+  for (UnitStatus& u : cpp.unread()) facts.unread.push_back(std::move(u));
   for (const auto& p : reading.files())
     if (!p.error.empty()) facts.unread.push_back({p.path, "not-read", p.error});
 
@@ -224,6 +243,7 @@ ProjectFacts readProject(const ProjectInput& given) {
   facts.units = reading.units(profiles);
   for (Unit& unit : facts.units) applyRuns(shell.runs, unit);
   std::move(shell.units.begin(), shell.units.end(), std::back_inserter(facts.units));
+  std::move(cpp_units.begin(), cpp_units.end(), std::back_inserter(facts.units));
   std::sort(facts.units.begin(), facts.units.end(), [](const Unit& a, const Unit& b) { return a.path() < b.path(); });
   std::sort(facts.unread.begin(), facts.unread.end());
   facts.source = [texts](const std::string& path) { return texts->read(path).text; };

@@ -26,6 +26,7 @@ struct ProjectInput {
   unsigned threads = 0;                 // 0: as many as the machine has
   std::vector<RunnerOverride> runners;
   bool everything = false;              // parse every statement, not only the relevant ones
+  std::string build_folder;             // with the compile database of the C++ files; empty: looked for
 };
 
 struct ProjectFacts {

@@ -1,5 +1,7 @@
 #include "model/facts_json.h"
 
+#include <vector>
+
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -22,6 +24,8 @@ template <class T>
 struct IsList : std::false_type {};
 template <class T>
 struct IsList<List<T>> : std::true_type {};
+template <class T>
+struct IsList<std::vector<T>> : std::true_type {};
 
 constexpr std::string_view kSchemaPrefix = "pglocklint/facts/";
 // Deeper nesting than any front end makes: expression chains are flattened.
@@ -412,8 +416,25 @@ class ConsistencyCheck {
     has(EventKind::Statement, e.statement.size()), has(EventKind::Transaction, e.transaction.size());
     has(EventKind::Setting, e.setting.size()), has(EventKind::Session, e.session.size()), has(EventKind::Exit, e.exit.size());
     expect(isIndex(e.ddl, unit_.ddl.size(), e.kind != EventKind::Ddl), "no such definition");
+    expect((e.host_call >= 0) == (e.kind == EventKind::HostCall), "an event is of one kind");
+  }
+  void check(const HostCode& h) {
+    for (const HostCall& c : h.calls) {
+      expect(isIndex(c.loop, h.loops.size(), true), "a call is in a loop that does not exist");
+      for (const HostText& t : c.texts)
+        for (const HostPiece& p : t.pieces) expect(isIndex(p.hole, c.holes.size(), true), "a text has a hole that is not there");
+    }
+    for (std::size_t i = 0; i < h.loops.size(); ++i)
+      expect(h.loops[i].parent >= -1 && h.loops[i].parent < static_cast<std::int32_t>(i), "a loop has a parent that does not precede it");
   }
   void check(const Function& f) {
+    expect(f.host.size() == (f.kind == FunctionKind::HostFunction ? 1u : 0u), "host code belongs to a function of the host program");
+    const std::size_t host_calls = f.host.empty() ? 0 : f.host[0].calls.size();
+    for (const Block& b : f.blocks)
+      for (const Event& e : b.events) {
+        expect(isIndex(e.host_call, host_calls, true), "no such call of the host program");
+        for (const Statement& s : e.statement) expect(isIndex(s.host_call, host_calls, true), "no such call of the host program");
+      }
     for (const Block& b : f.blocks) {
       expect(isIndex(b.scope, f.exception_scopes.size(), true), "a block is in an exception scope that does not exist");
       for (const Edge& e : b.successors) expect(isIndex(e.target, f.blocks.size(), false), "an edge leads to no block");

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "model/host.h"
 #include "model/query_shape.h"
 
 namespace pglocklint {
@@ -24,11 +25,12 @@ enum class StatementKind : std::uint8_t {
   Call,           // CALL procedure(…): exprs[0]
   Do,             // DO block: function = its index in Unit::functions
   Utility,        // parsed, of no further interest (VACUUM, GRANT, LOCK TABLE, …): see head
+  HostCall,       // a call of another function of the host program: exprs[0]
   Unparsed,       // not looked into because nothing in it can matter; `count` of them in a row
   NotUnderstood,  // mentions something relevant and could not be parsed; degraded facts may be in exprs
 };
 PGLOCKLINT_ENUM_NAMES(StatementKind, "query", "explain", "explain-analyze", "prepare", "execute", "declare-cursor", "fetch", "move",
-                      "close-cursor", "create-table-as", "copy", "call", "do", "utility", "unparsed", "not-understood")
+                      "close-cursor", "create-table-as", "copy", "call", "do", "utility", "host-call", "unparsed", "not-understood")
 
 // Where in PL/pgSQL a statement or expression stands; it decides how many rows are asked for and who reads the result.
 enum class PlContext : std::uint8_t {
@@ -73,6 +75,7 @@ struct Statement {
   std::int32_t function = -1;      // Do
   std::uint32_t count = 1;         // Unparsed
   std::uint32_t loop_depth = 0;    // loops of this function that enclose it
+  std::int32_t host_call = -1;     // index into HostCode::calls of a host function: whose call sends it; binds $1, $2, …
 
   bool operator==(const Statement&) const = default;
   template <class Self, class V>
@@ -82,6 +85,7 @@ struct Statement {
     v("name", s.name), v("hold", s.hold), v("fetch_count", s.fetch_count), v("fetch_backward", s.fetch_backward);
     v("no_data", s.no_data), v("dynamic", s.dynamic), v("has_holes", s.has_holes), v("using", s.using_args);
     v("consumer", s.consumer), v("function", s.function), v("count", s.count), v("loop_depth", s.loop_depth);
+    v("host_call", s.host_call);
   }
 };
 
@@ -151,8 +155,8 @@ struct Exit {
   static void describe(Self& s, V& v) { v("kind", s.kind), v("range", s.range), v("text", s.text); }
 };
 
-enum class EventKind : std::uint8_t { Statement, Transaction, Setting, Session, Ddl, Exit };
-PGLOCKLINT_ENUM_NAMES(EventKind, "statement", "transaction", "setting", "session", "ddl", "exit")
+enum class EventKind : std::uint8_t { Statement, Transaction, Setting, Session, Ddl, Exit, HostCall };
+PGLOCKLINT_ENUM_NAMES(EventKind, "statement", "transaction", "setting", "session", "ddl", "exit", "host-call")
 
 // One thing that happens. Exactly the vector that belongs to `kind` has one element (Ddl: an index into Unit::ddl).
 struct Event {
@@ -163,6 +167,7 @@ struct Event {
   List<SessionOp> session;
   List<Exit> exit;
   std::int32_t ddl = -1;
+  std::int32_t host_call = -1;  // before its text is lowered: index into HostCode::calls
 
   Event() = default;
   Event(Statement s) : kind(EventKind::Statement) { statement.push_back(std::move(s)); }
@@ -179,7 +184,7 @@ struct Event {
   template <class Self, class V>
   static void describe(Self& s, V& v) {
     v("kind", s.kind), v("statement", s.statement), v("transaction", s.transaction), v("setting", s.setting);
-    v("session", s.session), v("exit", s.exit), v("ddl", s.ddl);
+    v("session", s.session), v("exit", s.exit), v("ddl", s.ddl), v("host_call", s.host_call);
   }
 };
 
@@ -261,8 +266,9 @@ enum class FunctionKind : std::uint8_t {
   DoBlock,
   Routine,     // CREATE FUNCTION
   Procedure,   // CREATE PROCEDURE
+  HostFunction,  // of the host program: `host` says more
 };
-PGLOCKLINT_ENUM_NAMES(FunctionKind, "script", "down-script", "named-query", "do-block", "routine", "procedure")
+PGLOCKLINT_ENUM_NAMES(FunctionKind, "script", "down-script", "named-query", "do-block", "routine", "procedure", "host-function")
 
 enum class Volatility : std::uint8_t { Volatile, Stable, Immutable };
 PGLOCKLINT_ENUM_NAMES(Volatility, "volatile", "stable", "immutable")
@@ -291,6 +297,7 @@ struct Function {
   List<Block> blocks;       // empty: the body is not known (C, or not understood)
   List<ExceptionScope> exception_scopes;
   bool body_understood = true;
+  List<HostCode> host;             // HostFunction: one
 
   bool operator==(const Function&) const = default;
   template <class Self, class V>
@@ -301,7 +308,7 @@ struct Function {
     v("parallel", s.parallel), v("parallel_range", s.parallel_range), v("strict", s.strict);
     v("security_definer", s.security_definer), v("leakproof", s.leakproof), v("atomic_body", s.atomic_body), v("cost", s.cost);
     v("settings", s.settings), v("variables", s.variables), v("blocks", s.blocks);
-    v("exception_scopes", s.exception_scopes), v("body_understood", s.body_understood);
+    v("exception_scopes", s.exception_scopes), v("body_understood", s.body_understood), v("host", s.host);
   }
 };
 

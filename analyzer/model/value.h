@@ -34,7 +34,7 @@ enum class ValueKind : std::uint8_t {
   Uuid,           // gen_random_uuid() and friends are Random; uuid_hash is Hash
   Subquery,       // scalar sub-select: args[0] = its target, if there is one
   Aggregate,      // name; args
-  Row,            // element of a set-returning function: name; args
+  Row,            // element of a set-returning function: name; args. Of a container that a host program loops over: text = its loop
   Call,           // another function: name; args
   Address,        // C++: address of an object
   Unknown,        // text: why
@@ -46,7 +46,7 @@ PGLOCKLINT_ENUM_NAMES(ValueKind, "integer", "numeric", "text", "boolean", "null"
 struct Value {
   ValueKind kind = ValueKind::Unknown;
   std::string name;
-  RareText relation, text;
+  RareText relation, text;  // relation of a value that a host program makes: kHostSchema (see host.h)
   std::string type;               // canonical SQL type of the value, empty if not known; "unknown" = untyped literal
   List<Value> args;
   bool implicit = false;          // Cast

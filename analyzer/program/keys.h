@@ -97,6 +97,7 @@ struct Narrowing {
   std::string from, to;
   bool implicit = false;           // PostgreSQL's assignment cast (an integer variable := a bigint)
   bool plain_input = false;        // operand is a column, parameter or variable
+  bool rounded = false;            // a host program turns an integer of more than 53 bits into a double
 };
 std::vector<Narrowing> narrowings(const Value& v);
 

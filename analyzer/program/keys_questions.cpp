@@ -18,7 +18,11 @@ struct WideRange {
   Wide low, high;
 };
 
+WideRange unsignedRange(int bits) { return {0, (static_cast<Wide>(1) << bits) - 1}; }
+
 WideRange typeRange(int bits) { return {-(static_cast<Wide>(1) << (bits - 1)), (static_cast<Wide>(1) << (bits - 1)) - 1}; }
+
+constexpr int kDoubleBits = 53;  // of integers that a double precision can tell apart
 
 int bitLength(Wide v) {
   int bits = 0;
@@ -74,7 +78,7 @@ std::optional<WideRange> rangeOf(const Value& v) {
   }
   const int bits = integerBits(v.type);
   if (bits == 0) return std::nullopt;
-  const WideRange whole = typeRange(bits);
+  const WideRange whole = isUnsigned(v.type) ? unsignedRange(bits) : typeRange(bits);
   std::optional<WideRange> inner;
   if (v.kind == ValueKind::Arithmetic) inner = operatorRange(v);
   if (v.kind == ValueKind::Aggregate && v.name == "count") inner = WideRange{0, whole.high};
@@ -137,7 +141,7 @@ std::optional<std::string> constantText(const Value& v) {
 
 std::optional<IntegerRange> integerRange(const Value& v) {
   const auto r = rangeOf(v);
-  if (!r) return std::nullopt;
+  if (!r || r->high > typeRange(64).high) return std::nullopt;
   return IntegerRange{static_cast<long long>(r->low), static_cast<long long>(r->high)};
 }
 
@@ -165,7 +169,9 @@ bool isHash32(const Value& v) {
 }
 
 const Value* undocumentedHash(const Value& v) {
-  return findValue(v, [](const Value& x) { return x.kind == ValueKind::Hash && x.type == "integer" && x.name != "md5"; });
+  return findValue(v, [](const Value& x) {
+    return x.kind == ValueKind::Hash && x.type == "integer" && x.name != "md5" && x.relation != kHostSchema;
+  });
 }
 
 const Value* unstablePart(const Value& v) {
@@ -263,7 +269,7 @@ bool selfDelimiting(const Value& piece) {
 // A piece to show to people: its name.
 std::string display(const Value& value) {
   const Value& v = stripCasts(value);
-  if (isInput(v)) return v.relation.empty() ? v.name : v.relation + "." + v.name;
+  if (isInput(v)) return v.relation.empty() || v.relation == kHostSchema ? v.name : v.relation + "." + v.name;
   if (v.kind == ValueKind::Hash || v.kind == ValueKind::Call || v.kind == ValueKind::Aggregate) return v.name + "(…)";
   if (isKnown(v)) return v.text;
   return std::string(nameOf(v.kind));
@@ -386,11 +392,15 @@ std::vector<Narrowing> narrowings(const Value& v) {
     const Value& from = v.args[0];
     const int to = integerBits(v.type), bits = integerBits(from.type);
     const TypeFamily family = familyOf(from.type);
-    const bool wider = to != 0 && (bits > to || family == TypeFamily::Numeric || family == TypeFamily::Float);
+    // What a program converts itself wraps: of equal widths none is narrower. What it sends has to fit.
+    const bool unsigned_too_wide = isUnsigned(from.type) && bits == to && v.name == kSent;
+    const bool wider = to != 0 && (bits > to || unsigned_too_wide || family == TypeFamily::Numeric || family == TypeFamily::Float);
     const auto needed = significantBits(from);
+    const bool rounded = familyOf(v.type) == TypeFamily::Float && v.relation == kHostSchema && isInteger(from.type) && needed.value_or(64) > kDoubleBits;
+    if (rounded) found.push_back({&v, &stripCasts(from), from.type, v.type, v.implicit, false, true});
     if (wider && !(needed && bits != 0 && *needed <= to && rangeOf(from)->high <= typeRange(to).high)) {
       const Value& operand = stripCasts(from);
-      found.push_back({&v, &operand, from.type, v.type, v.implicit, isInput(operand)});
+      found.push_back({&v, &operand, from.type, v.type, v.implicit, isInput(operand), false});
     }
   }
   for (const Value& a : v.args) {

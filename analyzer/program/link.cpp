@@ -292,6 +292,7 @@ class Linker {
 
 std::string functionName(const Function* function) {
   if (!function || function->name.empty()) return {};
+  if (function->kind == FunctionKind::HostFunction) return hostDisplayName(function->name);
   return function->schema.empty() ? function->name : function->schema + "." + function->name;
 }
 

@@ -384,6 +384,17 @@ void addHistory(const std::deque<Unit>& units, const Includes& includes, const s
   live.superseded += h.superseded;
 }
 
+// Functions of the host program: called by those of their own language only, so the names (with signatures) cannot meet SQL's.
+void addHostFunctions(const std::deque<Unit>& units, Catalogue& catalogue) {
+  for (std::size_t i = 0; i < units.size(); ++i)
+    for (const Function& f : units[i].functions) {
+      if (f.kind != FunctionKind::HostFunction) continue;
+      Routine r;
+      r.function = &f, r.unit = static_cast<int>(i), r.language = f.language;
+      catalogue.routines.push_back(std::move(r));
+    }
+}
+
 }  // namespace
 
 LiveDefinitions liveDefinitions(const std::deque<Unit>& units) {
@@ -395,6 +406,7 @@ LiveDefinitions liveDefinitions(const std::deque<Unit>& units) {
   for (std::size_t i = 0; i < units.size(); ++i)
     if (!units[i].runner.down && replayed.count(static_cast<int>(i)) == 0)
       addHistory(units, includes, {static_cast<int>(i)}, replayed, live);
+  addHostFunctions(units, live.catalogue);
   live.catalogue.index();
   return live;
 }

@@ -217,7 +217,7 @@ const LockSummary& LockEvents::summary(EventId id) {
   seen = own->second;
   const LockEvent& event = states_.event(id);
   std::vector<std::string> names;
-  std::vector<Value> values;
+  List<Value> values;
   std::vector<const Parameter*> inputs;
   for (const Parameter& p : call.callee->parameters)
     if (p.mode == ParameterMode::In || p.mode == ParameterMode::InOut || p.mode == ParameterMode::Variadic) inputs.push_back(&p);
@@ -263,7 +263,7 @@ void LockEvents::lookInto(const Statement& s, Deed& deed) {
       if (q.kind != QueryKind::Select && q.kind != QueryKind::Values && q.kind != QueryKind::SetOperation) {
         deed.writes = deed.work = deed.may_raise = true;
         deed.reads |= q.kind != QueryKind::Insert;
-        if (!q.target.name.empty()) deed.names.push_back(events.nameId(q.target.name));
+        if (!q.target->name.empty()) deed.names.push_back(events.nameId(q.target->name));
       }
       if (readsRelation(q, 0)) deed.reads = deed.may_raise = true;
     }

@@ -348,7 +348,7 @@ class Flow {
       for (const Target& t : q.targets) fields.push_back(s.into[0] + "." + t.name);
       return fields;
     }
-    return s.into;
+    return {s.into.begin(), s.into.end()};
   }
   bool isRecord(const std::string& variable) const {
     return std::any_of(function_.variables.begin(), function_.variables.end(),
@@ -573,7 +573,7 @@ class Flow {
   }
 
   // AND (`conjunction`) and OR from operand i on: the first operands that decide end it.
-  LockStateSet chain(const LockStateSet& states, const std::vector<Expr>& args, std::size_t i, bool value, bool conjunction) {
+  LockStateSet chain(const LockStateSet& states, const List<Expr>& args, std::size_t i, bool value, bool conjunction) {
     if (i >= args.size() || states.empty()) return value == conjunction ? states : LockStateSet{};
     LockStateSet out;
     if (value == conjunction) return chain(assume(states, args[i], value), args, i + 1, value, conjunction);
@@ -609,7 +609,7 @@ class Flow {
   TransactionStatus idle(const LockState& s) const {
     if (const auto string = known(s, kString)) return *string ? TransactionStatus::Implicit : TransactionStatus::None;
     const RunnerFacts& runner = program_.units[at(unit_)].runner;
-    return runner.transaction == TransactionMode::Unknown && runner.profile != "psql" ? TransactionStatus::Unknown : TransactionStatus::None;
+    return runner.transaction == TransactionMode::Unknown ? TransactionStatus::Unknown : TransactionStatus::None;
   }
 
   // False: control does not go on behind it.

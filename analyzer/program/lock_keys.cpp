@@ -83,7 +83,7 @@ void describeIdentity(const Value& v, int depth, Identity& out) {
 }
 
 // Arguments in place of parameters; what then is constant is computed as PostgreSQL does.
-Value substituted(const Value& v, const std::vector<std::string>& names, const std::vector<Value>& arguments, int depth) {
+Value substituted(const Value& v, const std::vector<std::string>& names, const List<Value>& arguments, int depth) {
   if (depth > kDeepest) return v;
   if (v.kind == ValueKind::Parameter) {
     const auto at = std::find(names.begin(), names.end(), v.name);
@@ -111,7 +111,7 @@ Value substituted(const Value& v, const std::vector<std::string>& names, const s
   return folded && out.kind != ValueKind::Hash ? *folded : out;
 }
 
-std::string classOf(const std::vector<Value>& parts) {
+std::string classOf(const List<Value>& parts) {
   std::vector<std::string> texts;
   for (const Value& part : parts) texts.push_back(classText(part));
   return texts.size() == 1 ? texts[0] : fmt::format("({})", fmt::join(texts, ", "));
@@ -160,7 +160,7 @@ KeyId KeyTable::intern(const LockKey& key, const Function* function) {
   return add(std::move(info));
 }
 
-KeyId KeyTable::substitute(KeyId key, const std::vector<std::string>& names, const std::vector<Value>& arguments,
+KeyId KeyTable::substitute(KeyId key, const std::vector<std::string>& names, const List<Value>& arguments,
                            const Function* caller) {
   if (key == kUnknownKey) return key;
   const KeyInfo info = at(key);

@@ -25,7 +25,7 @@ struct KeyInfo {
   KeyForm form = KeyForm::Unknown;
   std::string identity;             // unique within the table
   std::string class_text;           // for people
-  std::vector<Value> parts;
+  List<Value> parts;
   std::vector<std::string> names;   // variables it is computed from, folded; "r" for r.id
   const Function* function = nullptr;  // whose parameters and variables it names; null: none
   bool constant = false;
@@ -41,7 +41,7 @@ class KeyTable {
   // The key of a lock call in `function`. Unknown and impossible keys are kUnknownKey.
   KeyId intern(const LockKey& key, const Function* function);
   // The key as the caller sees it: parameters replaced by the arguments of one call (by parameter name, in `names`' order).
-  KeyId substitute(KeyId key, const std::vector<std::string>& names, const std::vector<Value>& arguments, const Function* caller);
+  KeyId substitute(KeyId key, const std::vector<std::string>& names, const List<Value>& arguments, const Function* caller);
   KeyId older(KeyId key);
 
   const KeyInfo& at(KeyId key) const { return keys_[static_cast<std::size_t>(key)]; }

@@ -29,6 +29,10 @@ constexpr std::array kTypes{
     TypeEntry{"int8", "bigint", TypeFamily::Integer},
     TypeEntry{"bigserial", "bigint", TypeFamily::Integer},
     TypeEntry{"serial8", "bigint", TypeFamily::Integer},
+    // Of host programs: no cast of PostgreSQL's concerns them, but how wide they are does.
+    TypeEntry{"unsigned 16-bit integer", "unsigned 16-bit integer", TypeFamily::Integer},
+    TypeEntry{"unsigned 32-bit integer", "unsigned 32-bit integer", TypeFamily::Integer},
+    TypeEntry{"unsigned 64-bit integer", "unsigned 64-bit integer", TypeFamily::Integer},
     TypeEntry{"numeric", "numeric", TypeFamily::Numeric},
     TypeEntry{"decimal", "numeric", TypeFamily::Numeric},
     TypeEntry{"dec", "numeric", TypeFamily::Numeric},
@@ -185,6 +189,7 @@ TypeFamily familyOf(std::string_view canonical) {
 }
 
 int integerBits(std::string_view type) {
+  if (isUnsigned(type)) return type.find("64") != type.npos ? 64 : type.find("32") != type.npos ? 32 : 16;
   return type == "smallint" ? 16 : type == "integer" ? 32 : type == "bigint" ? 64 : 0;
 }
 

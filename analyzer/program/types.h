@@ -38,6 +38,8 @@ std::optional<int> typeLength(std::string_view canonical);
 TypeFamily familyOf(std::string_view canonical);
 inline bool isInteger(std::string_view type) { return familyOf(type) == TypeFamily::Integer; }
 int integerBits(std::string_view type);            // 16, 32, 64; 0 for anything else
+// Host programs have such types: "unsigned 32-bit integer".
+inline bool isUnsigned(std::string_view type) { return type.starts_with("unsigned "); }
 std::string integerOfBits(int bits);
 
 // May a value of `from` be passed where `to` is wanted without a written cast (pg_cast, context implicit; "unknown" always may)?

@@ -98,6 +98,7 @@ Value concatenation(List<Value> pieces, const SourceRange& range, int unit) {
 
 Value Resolver::convert(Value v, const std::string& type, bool implicit, const SourceRange& range, int unit) {
   if (type.empty() || isError(v) || v.type == type) return v;
+  if (isSent(v)) return received(std::move(v.args[0]), type);
   if (v.kind == ValueKind::Null) {
     v.type = type;
     return v;
@@ -212,7 +213,7 @@ Value Resolver::literal(const Expr& e) {
 
 // A literal with placeholders in it: text put together before PostgreSQL sees it, of no type yet.
 Value Resolver::templateText(const Expr& e, const ValueScope& scope) {
-  std::vector<Value> pieces = operands(e, scope);
+  List<Value> pieces = operands(e, scope);
   if (pieces.size() == 1) return std::move(pieces[0]);
   for (Value& p : pieces)
     if (p.kind == ValueKind::Text) p.type = "text";

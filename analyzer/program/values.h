@@ -10,6 +10,7 @@
 //   values_variables.cpp  parameters, PL/pgSQL variables, placeholders
 //   values_calls.cpp      functions of pg_catalog and of the project
 //   values_fold.cpp       constant folding (no names)
+//   host_values.cpp       what a host program puts into a parameter or between pieces of text
 #pragma once
 #include <map>
 #include <memory>
@@ -77,6 +78,7 @@ class Resolver {
   std::optional<Value> variableOrParameter(const Expr& e, const ValueScope& scope);
   Value parameter(std::size_t input, const Parameter& p, const Expr& e, const ValueScope& scope);
   Value placeholder(const Expr& e, const ValueScope& scope);
+  std::optional<Value> hostPlaceholder(const Expr& e, const ValueScope& scope);  // host_values.cpp
   std::optional<Value> variable(const std::string& name, const std::string& field, const Expr& e, const ValueScope& scope);
   Value plainVariable(const Variable& v, const void* identity, const Expr& e, const ValueScope& scope);
   Value recordField(const Variable& v, const std::string& field, const Expr& e, const ValueScope& scope);

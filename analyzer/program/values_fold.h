@@ -29,6 +29,15 @@ std::optional<Value> integerLiteral(std::string_view written, bool negative);
 Value numericLiteral(std::string_view written, bool negative);
 Value bitLiteral(std::string_view written);  // "xCAFE", "b0101"
 
+// --- values of host programs (host_values.cpp)
+// A value on its way from a host program to the server, as text whose type PostgreSQL decides; args[0]: what the program has.
+Value sent(Value v);
+bool isSent(const Value& v);
+// It, where PostgreSQL wants `type`.
+Value received(Value v, const std::string& type);
+inline constexpr char kSent[] = "sent";  // name of the Cast that results: a value that does not fit is refused
+// Casts that the program makes itself have the name kHostSchema: they wrap without a word.
+
 // What a known value becomes when cast to `type` (canonical, modifiers included). Nothing: not computed here.
 std::optional<Value> foldCast(const Value& v, const std::string& type);
 

@@ -162,6 +162,7 @@ std::optional<Value> psqlVariable(const Expr& e, const ValueScope& scope) {
 
 // $1 in a function's body, in EXECUTE … USING, in a prepared statement; a driver's or psql's placeholder.
 Value Resolver::placeholder(const Expr& e, const ValueScope& scope) {
+  if (auto v = hostPlaceholder(e, scope)) return *v;
   const bool number = !e.text.empty() && std::ranges::all_of(e.text, [](char c) { return c >= '0' && c <= '9'; }) && e.text.size() < 6;
   if (auto known = psqlVariable(e, scope)) return placed(std::move(*known), e.range, scope.unit);
   Value v = placed(Value{}, e.range, scope.unit);

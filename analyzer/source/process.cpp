@@ -10,8 +10,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 extern char** environ;
@@ -74,13 +76,29 @@ bool readSome(int fd, std::string& into) {
   return n > 0;
 }
 
+using Clock = std::chrono::steady_clock;
+
+// Milliseconds for poll(): -1 waits for ever.
+int remaining(std::optional<Clock::time_point> deadline) {
+  if (!deadline) return -1;
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(*deadline - Clock::now()).count();
+  return left < 0 ? 0 : static_cast<int>(left) + 1;
+}
+
 // Feeds and drains the three pipes together, so that neither side waits for the other for ever.
-void exchange(Pipe& in, Pipe& out, Pipe& err, std::string_view input, ProcessResult& result) {
+void exchange(Pipe& in, Pipe& out, Pipe& err, std::string_view input, std::optional<Clock::time_point> deadline, std::size_t most_output,
+              ProcessResult& result) {
   fcntl(in.writer(), F_SETFL, O_NONBLOCK);
   if (input.empty()) in.closeWriter();
   while (out.reader() >= 0 || err.reader() >= 0) {
     std::array<pollfd, 3> polled{{{out.reader(), POLLIN, 0}, {err.reader(), POLLIN, 0}, {in.writer(), POLLOUT, 0}}};
-    if (poll(polled.data(), polled.size(), -1) < 0) {
+    const int ready = poll(polled.data(), polled.size(), remaining(deadline));
+    const bool too_much = most_output > 0 && result.out.size() + result.err.size() > most_output;
+    if (too_much || (ready == 0 && deadline && Clock::now() >= *deadline)) {
+      result.timed_out = true;
+      return;
+    }
+    if (ready < 0) {
       if (errno == EINTR) continue;
       return;
     }
@@ -144,8 +162,10 @@ ProcessResult runProcess(const ProcessRequest& request) {
   err.closeWriter();
   {
     const IgnoreBrokenPipe guard;
-    exchange(in, out, err, request.input, result);
+    const auto deadline = request.seconds > 0 ? std::optional(Clock::now() + std::chrono::seconds(request.seconds)) : std::nullopt;
+    exchange(in, out, err, request.input, deadline, request.most_output, result);
   }
+  if (result.timed_out) kill(child, SIGKILL);
   in.closeWriter();
   int status = 0;
   while (waitpid(child, &status, 0) < 0) {

@@ -447,8 +447,8 @@ MappedText withoutRawHoles(const MappedText& text, const std::vector<DynamicHole
 
 class DynamicParser {
  public:
-  DynamicParser(const DynamicText& text, const List<Expr>& using_args, const Statement& like, const LineIndex& lines)
-      : text_(text), using_(using_args), like_(like), lines_(lines) {}
+  DynamicParser(const DynamicText& text, const List<Expr>& using_args, const Statement& like, const LineIndex& lines, SentBy by)
+      : text_(text), using_(using_args), like_(like), lines_(lines), by_(by) {}
 
   DynamicResult parse() {
     addArguments(using_);
@@ -476,7 +476,7 @@ class DynamicParser {
     const bool mentions_lock = tokens.mentionsLockInStrings(tokens.all());
     if (!parsed.error.empty()) {
       const std::string why = has_holes ? "too little of the text is known" : parsed.error;
-      result_.problems.push_back({like_.range, "dynamic SQL: " + why, mentions_lock});
+      result_.problems.push_back({like_.range, (by_ == SentBy::Client ? "SQL of the program: " : "dynamic SQL: ") + why, mentions_lock});
       if (has_holes && !mentions_lock) parsed.events.clear(), parsed.error.clear(), omitted = true;
     }
     if ((!parsed.ddl.empty() || !parsed.bodies.empty()) && mentions_lock)
@@ -492,7 +492,7 @@ class DynamicParser {
 
   void add(Event event, bool omitted, const BodyTokens& tokens) {
     // COMMIT and the like are refused in dynamic SQL (0A000), definitions have no place in a function's facts.
-    if (event.kind == EventKind::Transaction || event.kind == EventKind::Ddl) {
+    if ((event.kind == EventKind::Transaction && by_ == SentBy::Function) || event.kind == EventKind::Ddl) {
       Statement statement;
       statement.head = tokens.upper(0);
       if (tokens.kind(1) == TokenKind::Word) statement.head += " " + tokens.upper(1);
@@ -523,10 +523,17 @@ class DynamicParser {
   const List<Expr>& using_;
   const Statement& like_;
   const LineIndex& lines_;
+  SentBy by_;
   DynamicResult result_;
 };
 
 }  // namespace
+
+void DynamicText::addHole(DynamicHole hole, std::uint32_t file_offset) {
+  const std::string marker = holeMarker(holes.size());
+  text.append(hole.kind == HoleKind::Literal ? "'" + marker + "'" : marker, file_offset);
+  holes.push_back(std::move(hole));
+}
 
 bool callsLock(const Expr& expr) {
   bool found = false;
@@ -554,18 +561,15 @@ std::optional<DynamicText> readDynamicText(const BodyTokens& tokens, TokenSpan e
     if (!piece.argument.empty())
       if (std::optional<Query> query = parseExpression(tokens.slice(piece.argument), tokens.lines(), error))
         if (!query->targets.empty()) hole.argument.push_back(std::move(query->targets[0].expr));
-    const std::string marker = holeMarker(result.holes.size());
-    const std::uint32_t at = piece.argument.empty() ? whole : tokens.range(piece.argument).begin;
-    result.text.append(piece.kind == HoleKind::Literal ? "'" + marker + "'" : marker, at);
-    result.holes.push_back(std::move(hole));
+    result.addHole(std::move(hole), piece.argument.empty() ? whole : tokens.range(piece.argument).begin);
   }
   if (!known) return std::nullopt;
   return result;
 }
 
 DynamicResult parseDynamicText(const DynamicText& text, const List<Expr>& using_args, const Statement& like,
-                               const LineIndex& lines) {
-  return DynamicParser(text, using_args, like, lines).parse();
+                               const LineIndex& lines, SentBy by) {
+  return DynamicParser(text, using_args, like, lines, by).parse();
 }
 
 }  // namespace pglocklint::sql

@@ -32,6 +32,7 @@ struct DynamicHole {
 struct DynamicText {
   MappedText text;
   std::vector<DynamicHole> holes;
+  void addHole(DynamicHole hole, std::uint32_t file_offset);
 };
 
 // The assignment whose value a variable holds at a place, if that is certain.
@@ -45,10 +46,13 @@ struct DynamicResult {
   List<NotUnderstood> problems;
 };
 
+// Who runs the text: inside of a function PostgreSQL refuses BEGIN and COMMIT; a client program may send anything.
+enum class SentBy { Function, Client };
+
 // The statements of a known text as events. Each Statement has context, range, into, name, … of `like`; the ranges of its query
 // are those of the pieces. `using_args` replace $1, $2, ….
 DynamicResult parseDynamicText(const DynamicText& text, const List<Expr>& using_args, const Statement& like,
-                               const LineIndex& lines);
+                               const LineIndex& lines, SentBy by = SentBy::Function);
 
 // Whether an expression calls a lock function.
 bool callsLock(const Expr& expr);

@@ -140,7 +140,7 @@ using EscapeFunction = void (*)(std::string_view, std::size_t&, std::string&);
 
 }  // namespace
 
-LineIndex::LineIndex(std::string_view text) {
+LineIndex::LineIndex(std::string_view text, std::uint32_t file) : file_(file) {
   starts_.push_back(hasBom(text) ? kBomSize : 0);
   const char* const begin = text.data();
   const char* const end = begin + text.size();
@@ -162,6 +162,7 @@ std::pair<std::uint32_t, std::uint32_t> LineIndex::at(std::uint32_t offset) cons
 
 SourceRange LineIndex::range(std::uint32_t begin, std::uint32_t end) const {
   SourceRange r;
+  r.file = file_;
   r.begin = begin;
   r.end = std::max(begin, end);
   std::tie(r.line, r.column) = at(r.begin);

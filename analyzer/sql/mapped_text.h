@@ -15,14 +15,15 @@ namespace pglocklint::sql {
 // Byte offset → line and column.
 class LineIndex {
  public:
-  explicit LineIndex(std::string_view text);
+  // `file`: which of the unit's files the text is, for ranges.
+  explicit LineIndex(std::string_view text, std::uint32_t file = 0);
   // line and column (bytes) from 1 of a byte offset; offsets past the end count as the end.
   std::pair<std::uint32_t, std::uint32_t> at(std::uint32_t offset) const;
   SourceRange range(std::uint32_t begin, std::uint32_t end) const;
 
  private:
   std::vector<std::uint32_t> starts_;  // of each line; the first line starts after a byte order mark
-  std::uint32_t size_ = 0;
+  std::uint32_t size_ = 0, file_ = 0;
 };
 
 // A piece of SQL text. `map` has (text offset, file offset) pairs, sorted; between two entries both run in step.

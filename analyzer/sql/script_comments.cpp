@@ -84,13 +84,32 @@ std::string oneLine(std::string_view s) {
 
 class AllowFinder {
  public:
-  AllowFinder(std::string_view file, List<Allow>& allows, List<NotUnderstood>& problems)
-      : lines_(file), allows_(allows), problems_(problems) {}
+  AllowFinder(std::string_view file, List<Allow>& allows, List<NotUnderstood>& problems, std::uint32_t number = 0)
+      : lines_(file, number), allows_(allows), problems_(problems) {}
 
   // The file itself.
   void search(std::string_view file) {
     search(file, true, 0, [](std::uint32_t at) { return at; },
            [&](const Token& t) { return decodeString(file.substr(t.begin, t.end - t.begin), t.begin); });
+  }
+
+  // C++: a comment is a line's rest after "//" or "--", or stands between "/*" and "*/"; what follows it is the next line that is none.
+  void searchCpp(std::string_view file) {
+    for (std::size_t at = file.find(kAllow); at != std::string_view::npos;) {
+      const std::size_t line = at == 0 ? 0 : file.rfind('\n', at - 1) + 1;
+      const std::string_view before = file.substr(line, at - line);
+      std::size_t end = std::min(file.find('\n', at), file.size());
+      const std::size_t line_end = end;
+      if (const std::size_t close = file.find("*/", at); close < end) end = close;
+      const std::size_t first = allows_.size();
+      const bool opened = before.find("//") != std::string_view::npos || before.find("--") != std::string_view::npos ||
+                          before.find("/*") != std::string_view::npos || before.find_first_not_of(" \t*") == std::string_view::npos;
+      if (opened) comment(static_cast<std::uint32_t>(at), file.substr(at, end - at), [](std::uint32_t offset) { return offset; });
+      std::size_t next = file.find_first_not_of(kSpace, line_end);
+      while (next < file.size() && file.substr(next, 2) == "//") next = file.find_first_not_of(kSpace, std::min(file.find('\n', next), file.size()));
+      for (std::size_t i = first; i < allows_.size(); ++i) allows_[i].next_token = static_cast<std::uint32_t>(std::min(next, file.size()));
+      at = file.find(kAllow, line_end);
+    }
   }
 
   // A shell script: each comment is a line's rest after '#'; what follows it is the next line that is no comment.
@@ -209,6 +228,10 @@ Directive directiveOf(std::string_view comment) {
     if (const auto name = queryName(body.substr(5)); !name.empty()) return {DirectiveKind::NamedQuery, name};
   }
   return {};
+}
+
+void findCppAllows(std::string_view text, std::uint32_t file, List<Allow>& allows, List<NotUnderstood>& problems) {
+  if (text.find(kAllow) != std::string_view::npos) AllowFinder(text, allows, problems, file).searchCpp(text);
 }
 
 void findAllows(std::string_view text, List<Allow>& allows, List<NotUnderstood>& problems) {

@@ -24,4 +24,7 @@ void findAllows(std::string_view text, List<Allow>& allows, List<NotUnderstood>&
 // The same for a shell script, whose comments begin with '#'.
 void findShellAllows(std::string_view text, List<Allow>& allows, List<NotUnderstood>& problems);
 
+// Those of a C or C++ file, which is number `file` of its unit: in its own comments, and in SQL comments inside of literals.
+void findCppAllows(std::string_view text, std::uint32_t file, List<Allow>& allows, List<NotUnderstood>& problems);
+
 }  // namespace pglocklint::sql

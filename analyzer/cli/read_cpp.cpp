@@ -1,0 +1,330 @@
+// Only files that matter are parsed: those in which a lock function, pg_locks or a lock tag is named, then those that name a
+// function or class found to lock, until nothing new turns up. A header is parsed on its own only if no parsed unit includes it.
+//
+// Each unit is parsed by a pglocklint-clang of its own: a crash, an endless loop or a file that clang cannot read costs that
+// unit, and one line of the coverage.
+#include "cli/read_cpp.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <filesystem>
+#include <memory>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "model/facts_json.h"
+#include "model/lock_function.h"
+#include "source/compile_database.h"
+#include "source/parallel.h"
+#include "source/process.h"
+#include "source/search.h"
+#include "sql/host_sql.h"
+#include "sql/script_comments.h"
+
+namespace pglocklint {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 3> kSeeds{"advisory", "pg_locks", "set_locktag_"};
+constexpr int kWorkerSeconds = 60;
+constexpr std::size_t kMostOutput = std::size_t{512} << 20;
+constexpr int kMostRounds = 8;
+constexpr std::size_t kShortestName = 4;  // of functions that are looked for in other files
+constexpr std::size_t kMostIncludeRoots = 48;
+constexpr std::size_t kStack = std::size_t{1} << 20;
+
+std::string lowerEnding(const std::string& path) {
+  std::string ending = fs::path(path).extension().string();
+  std::ranges::transform(ending, ending.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return ending;
+}
+
+bool isHeader(const std::string& path) {
+  const std::string e = lowerEnding(path);
+  return e == ".h" || e == ".hh" || e == ".hpp" || e == ".hxx" || e == ".h++" || e == ".inc" || e == ".ipp" || e == ".tpp" ||
+         e == ".inl" || e == ".tcc";
+}
+
+bool isC(const std::string& path) { return lowerEnding(path) == ".c"; }
+
+// Beside our own executable.
+std::string workerPath() {
+  std::array<char, PATH_MAX> buffer;
+  const ssize_t n = readlink("/proc/self/exe", buffer.data(), buffer.size());
+  if (n <= 0 || static_cast<std::size_t>(n) == buffer.size()) return "";
+  const fs::path worker = fs::path(std::string(buffer.data(), static_cast<std::size_t>(n))).parent_path() / "pglocklint-clang";
+  return access(worker.c_str(), X_OK) == 0 ? worker.string() : "";
+}
+
+// Whether a text of the program concerns locks.
+bool mentionsLock(std::string_view text) {
+  static const WordSearch words{kSeeds};
+  return words.in(text);
+}
+
+// "ns::Guard::lock(int)" → "lock"; "ns::Guard::constructor(…)" → "Guard".
+std::string searchedName(const Function& f) {
+  std::string name = hostDisplayName(f.name);
+  std::size_t colons = name.rfind("::");
+  std::string last = colons == std::string::npos ? name : name.substr(colons + 2);
+  if ((last == "constructor" || last == "destructor") && colons != std::string::npos) {
+    name.resize(colons);
+    colons = name.rfind("::");
+    last = colons == std::string::npos ? name : name.substr(colons + 2);
+  }
+  return last;
+}
+
+std::string lowered(std::string s) {
+  std::ranges::transform(s, s.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return s;
+}
+
+}  // namespace
+
+struct CppReading::State {
+  std::string worker;
+  CompileDatabase database;
+  std::vector<std::string> include_roots;  // for files without a command
+  std::set<std::string> done;              // files that were parsed, or included by one that was
+  std::set<std::string> asked;             // names that were looked for
+};
+
+CppReading::CppReading(CppInput input) : input_(std::move(input)), state_(std::make_unique<State>()) {
+  state_->worker = workerPath();
+  std::vector<std::string> folders;
+  if (!input_.build_folder.empty())
+    folders = {fs::absolute(input_.build_folder).lexically_normal().string()};
+  else
+    for (const char* name :
+         {"", "build", "build-debug", "build-release", "cmake-build-debug", "cmake-build-release", "out", "builddir"})
+      folders.push_back((fs::path(input_.root) / name).lexically_normal().string());
+  for (const std::string& folder : folders) {
+    const std::string path = (fs::path(folder) / "compile_commands.json").string();
+    FileText text = readFile(path);
+    if (!text.error.empty()) {
+      if (!input_.build_folder.empty()) error_ = fmt::format("cannot read {}: {}", path, text.error);
+      continue;
+    }
+    std::string why;
+    state_->database = CompileDatabase::parse(text.text, input_.root, folder, why);
+    if (!why.empty() && !input_.build_folder.empty())
+      error_ = fmt::format("cannot use {}: {}", path, why);
+    else if (!why.empty())
+      unread_.push_back({path, "not-read", why});
+    break;
+  }
+  // Folders that look like roots of includes: "include" and "src" wherever there are headers, and the root itself.
+  std::set<std::string> roots{input_.root};
+  for (const std::string& path : input_.paths) {
+    if (!isHeader(path)) continue;
+    for (fs::path p = fs::path(path).parent_path(); !p.empty(); p = p.parent_path())
+      if ((p.filename() == "include" || p.filename() == "src" || p.filename() == "inc") && roots.size() < kMostIncludeRoots)
+        roots.insert((fs::path(input_.root) / p).string());
+  }
+  state_->include_roots.assign(roots.begin(), roots.end());
+}
+
+CppReading::~CppReading() = default;
+
+void CppReading::run() {
+  std::vector<char> matters(input_.paths.size());
+  std::vector<std::string> errors(input_.paths.size());
+  const WordSearch seeds(kSeeds);
+  parallelFor(input_.paths.size(), input_.threads, kStack, [&](std::size_t i) {
+    const FileText file = input_.read(input_.paths[i]);
+    errors[i] = file.error;
+    matters[i] = file.error.empty() && seeds.in(file.text);
+  });
+  std::vector<std::string> sources, headers;
+  for (std::size_t i = 0; i < input_.paths.size(); ++i) {
+    if (!errors[i].empty()) unread_.push_back({input_.paths[i], "not-read", errors[i]});
+    if (matters[i]) (isHeader(input_.paths[i]) ? headers : sources).push_back(input_.paths[i]);
+  }
+  parse(std::move(sources));
+  parse(std::move(headers));
+  nameRounds();
+}
+
+void CppReading::follow(const std::vector<std::string>& sql_routines) {
+  std::vector<std::string> names;
+  for (const std::string& n : sql_routines)
+    if (n.size() >= kShortestName && state_->asked.insert(lowered(n)).second) names.push_back(n);
+  if (names.empty()) return;
+  const NameSearch search(names);
+  std::vector<char> matters(input_.paths.size());
+  parallelFor(input_.paths.size(), input_.threads, kStack, [&](std::size_t i) {
+    if (isHeader(input_.paths[i]) || state_->done.contains(input_.paths[i])) return;
+    const FileText file = input_.read(input_.paths[i]);
+    matters[i] = file.error.empty() && search.in(file.text);
+  });
+  std::vector<std::string> files;
+  for (std::size_t i = 0; i < input_.paths.size(); ++i)
+    if (matters[i]) files.push_back(input_.paths[i]);
+  parse(std::move(files));
+}
+
+// Callers of the functions that lock, and callers of those.
+void CppReading::nameRounds() {
+  std::set<std::string> locking;  // ids of functions
+  for (int round = 0; round < kMostRounds; ++round) {
+    std::vector<std::string> names;
+    for (bool grown = true; grown;) {
+      grown = false;
+      for (const Unit& u : parsed_)
+        for (const Function& f : u.functions)
+          for (const HostCode& h : f.host) {
+            const bool locks = std::ranges::any_of(h.calls, [&](const HostCall& c) {
+              if (c.kind == HostCallKind::Function) return locking.contains(c.name);
+              return std::ranges::any_of(c.texts, [](const HostText& t) {
+                return std::ranges::any_of(t.pieces, [](const HostPiece& p) { return mentionsLock(p.text); });
+              });
+            });
+            if (!locks || !locking.insert(f.name).second) continue;
+            grown = true;
+            const std::string name = searchedName(f);
+            // main() and the like are called by nobody; a name that everybody has would mean everything.
+            if (name.size() >= kShortestName && name != "main" && !name.starts_with("operator") &&
+                state_->asked.insert(lowered(name)).second)
+              names.push_back(lowered(name));
+          }
+    }
+    if (names.empty()) return;
+    const NameSearch search(names);
+    std::vector<std::vector<std::size_t>> hits(input_.paths.size());
+    parallelFor(input_.paths.size(), input_.threads, kStack, [&](std::size_t i) {
+      const FileText file = input_.read(input_.paths[i]);
+      if (file.error.empty()) hits[i] = search.found(file.text);
+    });
+    std::vector<std::size_t> count(names.size());
+    for (const auto& h : hits)
+      for (const std::size_t n : h) ++count[n];
+    const std::size_t most = std::max<std::size_t>(20, input_.paths.size() / 20);  // 5 % of the files
+    std::vector<std::string> files;
+    for (std::size_t i = 0; i < hits.size(); ++i) {
+      const bool wanted = std::ranges::any_of(hits[i], [&](std::size_t n) { return count[n] <= most; });
+      if (wanted && !isHeader(input_.paths[i]) && !state_->done.contains(input_.paths[i])) files.push_back(input_.paths[i]);
+    }
+    if (files.empty()) return;
+    parse(std::move(files));
+  }
+}
+
+void CppReading::parse(std::vector<std::string> files) {
+  std::erase_if(files, [&](const std::string& f) { return state_->done.contains(f); });
+  std::ranges::sort(files);
+  if (files.empty()) return;
+  if (state_->worker.empty()) {
+    for (const std::string& f : files) {
+      unread_.push_back({f, "not-read", "C++ is read by pglocklint-clang, which is not beside pglocklint"});
+      state_->done.insert(f);
+    }
+    return;
+  }
+  std::vector<Unit> units(files.size());
+  std::vector<std::string> failures(files.size());
+  parallelFor(files.size(), input_.threads, kStack, [&](std::size_t i) {
+    const FileText text = input_.read(files[i]);
+    if (!text.error.empty()) {
+      failures[i] = text.error;
+      return;
+    }
+    ProcessRequest request;
+    request.arguments = {state_->worker, "--root", input_.root, "--file", files[i]};
+    std::string note;
+    if (const CompileCommand* command = state_->database.of((fs::path(input_.root) / files[i]).string())) {
+      request.arguments.insert(request.arguments.end(), {"--folder", command->folder, "--"});
+      request.arguments.insert(request.arguments.end(), command->flags.begin(), command->flags.end());
+      if (!command->refused.empty())
+        note = fmt::format("flags of the compile database that were not used: {}", fmt::join(command->refused, ", "));
+    } else {
+      request.arguments.insert(request.arguments.end(),
+                               {"--", "-x", isC(files[i]) ? "c" : "c++", isC(files[i]) ? "-std=gnu17" : "-std=gnu++20"});
+      for (const std::string& root : state_->include_roots) request.arguments.insert(request.arguments.end(), {"-I", root});
+      request.arguments.insert(request.arguments.end(), {"-idirafter", "/usr/include/postgresql"});
+    }
+    request.input = text.text;
+    request.seconds = kWorkerSeconds;
+    request.most_output = kMostOutput;
+    const ProcessResult result = runProcess(request);
+    if (result.timed_out) {
+      failures[i] = result.out.size() + result.err.size() > kMostOutput
+                        ? "it has more facts than fit"
+                        : fmt::format("clang needs more than {} seconds", kWorkerSeconds);
+    } else if (!result.started()) {
+      failures[i] = "pglocklint-clang crashed on it";
+    } else if (result.status != 0) {
+      failures[i] = result.err.substr(0, result.err.find('\n'));
+      if (failures[i].empty()) failures[i] = "pglocklint-clang failed";
+    } else {
+      std::string why;
+      auto unit = factsFromJson(result.out, why);
+      if (unit && (why = inconsistencyOf(*unit)).empty())
+        units[i] = std::move(*unit);
+      else
+        failures[i] = "pglocklint-clang gave no facts: " + why;
+    }
+    if (failures[i].empty() && !note.empty()) units[i].status += (units[i].status.empty() ? "" : "; ") + note;
+  });
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    state_->done.insert(files[i]);
+    if (!failures[i].empty()) {
+      unread_.push_back({files[i], "not-read", failures[i]});
+      continue;
+    }
+    for (const std::string& f : units[i].files) state_->done.insert(f);
+    parsed_.push_back(std::move(units[i]));
+  }
+}
+
+sql::RelevantNames CppReading::names() const {
+  std::string text;
+  for (const Unit& u : parsed_)
+    for (const Function& f : u.functions)
+      for (const HostCode& h : f.host)
+        for (const HostCall& c : h.calls)
+          for (const HostText& t : c.texts) {
+            std::string whole;
+            for (const HostPiece& p : t.pieces) whole += p.hole >= 0 ? "x" : p.text;
+            if (mentionsLock(whole)) text += whole + "\n;\n";
+          }
+  sql::RelevantNames found;
+  sql::ScannedFile scanned = sql::scanFile("", std::move(text));
+  sql::markRelevant(scanned, {}, found);
+  return found;
+}
+
+std::vector<Unit> CppReading::units() {
+  std::vector<Unit> units = std::move(parsed_);
+  std::ranges::sort(units, {}, [](const Unit& u) { return u.files[0]; });
+  // A function of a header is seen by every unit that includes it: the first one keeps it.
+  std::set<std::tuple<std::string, std::uint32_t>> seen;
+  for (Unit& u : units) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < u.functions.size(); ++i) {
+      const Function& f = u.functions[i];
+      const bool first = f.kind != FunctionKind::HostFunction || seen.emplace(u.files[f.range.file], f.range.begin).second;
+      if (first && kept != i) u.functions[kept] = std::move(u.functions[i]);
+      kept += first;
+    }
+    u.functions.resize(kept);
+  }
+  parallelFor(1, 1, kLargeStack,
+              [&](std::size_t) { sql::lowerHostSql(units, [&](const std::string& path) { return input_.read(path).text; }); });
+  std::set<std::string> searched;  // a header belongs to the first unit that includes it
+  for (Unit& u : units) {
+    for (std::size_t i = 0; i < u.files.size(); ++i)
+      if (searched.insert(u.files[i]).second)
+        sql::findCppAllows(input_.read(u.files[i]).text, static_cast<std::uint32_t>(i), u.allows, u.not_understood);
+    std::ranges::sort(u.not_understood);
+  }
+  return units;
+}
+
+}  // namespace pglocklint

@@ -1,0 +1,232 @@
+#include "sql/host_sql.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "model/lock_function.h"
+#include "sql/dynamic_sql.h"
+#include "sql/front_end.h"
+#include "sql/mapped_text.h"
+
+namespace pglocklint::sql {
+namespace {
+
+// A statement that a program prepares under a name.
+struct Prepared {
+  const Unit* unit = nullptr;
+  const HostCall* call = nullptr;
+  bool several = false;  // the name means different texts at different places
+};
+using PreparedStatements = std::map<std::string, Prepared>;
+
+PreparedStatements preparedIn(const std::vector<Unit>& units) {
+  PreparedStatements found;
+  for (const Unit& u : units)
+    for (const Function& f : u.functions)
+      for (const HostCode& h : f.host)
+        for (const HostCall& c : h.calls) {
+          if (c.kind != HostCallKind::Prepare || c.name.empty() || c.texts.empty()) continue;
+          const auto [at, fresh] = found.try_emplace(c.name, Prepared{&u, &c, false});
+          if (!fresh && at->second.call->texts != c.texts) at->second.several = true;
+        }
+  return found;
+}
+
+std::string displayOf(const HostValue& v) {
+  if (!v.constant.empty()) return v.constant;
+  if (!v.name.empty() && v.args.empty()) return v.name;
+  return v.args.size() == 1 ? displayOf(v.args[0]) : "…";
+}
+
+Expr parameterOf(std::string text, std::string name, const SourceRange& range) {
+  Expr e;
+  e.kind = ExprKind::Param, e.text = std::move(text), e.name = std::move(name), e.range = range;
+  return e;
+}
+
+class UnitLowering {
+ public:
+  UnitLowering(Unit& unit, const PreparedStatements& prepared, const std::function<std::string(const std::string&)>& text)
+      : unit_(unit), prepared_(prepared), text_(text) {}
+
+  void run() {
+    for (Function& f : unit_.functions)
+      if (!f.host.empty()) function(f);
+    std::sort(unit_.not_understood.begin(), unit_.not_understood.end());
+    unit_.not_understood.erase(std::unique(unit_.not_understood.begin(), unit_.not_understood.end()), unit_.not_understood.end());
+  }
+
+ private:
+  using Alternatives = std::vector<List<Event>>;
+
+  void function(Function& f) {
+    const std::size_t written = f.blocks.size();
+    for (std::size_t b = 0; b < written; ++b) {
+      List<Event> events = std::exchange(f.blocks[b].events, {});
+      const List<Edge> successors = std::exchange(f.blocks[b].successors, {});
+      std::size_t at = b;
+      for (Event& e : events) {
+        if (e.kind != EventKind::HostCall) {
+          f.blocks[at].events.push_back(std::move(e));
+          continue;
+        }
+        at = place(f, at, call(f.host[0], e.host_call));
+      }
+      f.blocks[at].successors = successors;
+    }
+  }
+
+  // The events of one call: straight on, or as branches that meet again. Gives the block that goes on.
+  static std::size_t place(Function& f, std::size_t at, Alternatives alternatives) {
+    std::erase_if(alternatives, [&](const List<Event>& a) { return a.empty() && alternatives.size() == 1; });
+    if (alternatives.empty()) return at;
+    if (alternatives.size() == 1) {
+      for (Event& e : alternatives[0]) f.blocks[at].events.push_back(std::move(e));
+      return at;
+    }
+    const std::size_t join = f.blocks.size();
+    f.blocks.emplace_back().scope = f.blocks[at].scope;
+    for (List<Event>& a : alternatives) {
+      const auto branch = static_cast<std::int32_t>(f.blocks.size());
+      Block& block = f.blocks.emplace_back();
+      block.scope = f.blocks[at].scope;
+      block.events = std::move(a);
+      block.successors.push_back({static_cast<std::int32_t>(join), EdgeKind::Next});
+      f.blocks[at].successors.push_back({branch, EdgeKind::Next});
+    }
+    return join;
+  }
+
+  Alternatives call(HostCode& code, std::int32_t index) {
+    HostCall& c = code.calls[static_cast<std::size_t>(index)];
+    if (c.kind == HostCallKind::Function) return {{functionCall(c, index)}};
+    if (c.kind == HostCallKind::Prepare) return {};  // nothing runs; its text is read where it is executed
+    Alternatives result;
+    if (c.kind == HostCallKind::ExecutePrepared) {
+      const auto at = prepared_.find(c.name);
+      if (c.name.empty() || at == prepared_.end() || at->second.several) return {};
+      c.texts = adopt(*at->second.unit, at->second.call->texts, c.holes, at->second.call->holes);
+    }
+    for (const HostText& t : c.texts) result.push_back(statements(c, index, t));
+    return result;
+  }
+
+  // Texts of another unit, its files named as ours.
+  std::vector<HostText> adopt(const Unit& from, std::vector<HostText> texts, std::vector<HostValue>& holes,
+                              const std::vector<HostValue>& more) {
+    const auto first = static_cast<std::int32_t>(holes.size());
+    for (const HostValue& v : more) {
+      holes.push_back(v);
+      if (&from != &unit_) holes.back().range = {}, holes.back().defined = {};
+    }
+    for (HostText& t : texts)
+      for (HostPiece& p : t.pieces) {
+        if (p.hole >= 0) p.hole += first;
+        for (HostPlace& at : p.places) at.file = fileOf(from.files[std::min<std::size_t>(at.file, from.files.size() - 1)]);
+        if (&from != &unit_) p.range = {};
+      }
+    return texts;
+  }
+
+  std::uint32_t fileOf(const std::string& path) {
+    const auto at = std::find(unit_.files.begin(), unit_.files.end(), path);
+    const auto index = static_cast<std::uint32_t>(at - unit_.files.begin());
+    if (at == unit_.files.end()) unit_.files.push_back(path);
+    return index;
+  }
+
+  static Statement like(const HostCall& c, std::int32_t index) {
+    Statement s;
+    s.kind = StatementKind::Query;
+    s.range = c.range, s.loop_depth = c.loop_depth, s.host_call = index;
+    return s;
+  }
+
+  static Event functionCall(const HostCall& c, std::int32_t index) {
+    Statement s = like(c, index);
+    s.kind = StatementKind::HostCall;
+    Expr e;
+    e.kind = ExprKind::Call, e.qualifier = kHostSchema, e.name = c.name, e.range = c.range, e.call_id = 0;
+    for (std::size_t i = 0; i < c.binds.size(); ++i)
+      e.args.push_back(parameterOf(std::to_string(i + 1), displayOf(c.binds[i]), c.binds[i].range));
+    s.exprs.push_back(std::move(e));
+    return Event(std::move(s));
+  }
+
+  // The file that most of the text's lock SQL stands in: statements have their places in one file.
+  static std::uint32_t homeOf(const HostCall& c, const HostText& t) {
+    std::optional<std::uint32_t> first;
+    for (const HostPiece& p : t.pieces) {
+      if (p.places.empty()) continue;
+      if (mentionsSeed(p.text)) return p.places[0].file;
+      if (!first) first = p.places[0].file;
+    }
+    return first.value_or(c.range.file);
+  }
+
+  const LineIndex& linesOf(std::uint32_t file) {
+    std::unique_ptr<LineIndex>& lines = lines_[file];
+    if (!lines) lines = std::make_unique<LineIndex>(text_(unit_.files[file]), file);
+    return *lines;
+  }
+
+  List<Event> statements(const HostCall& c, std::int32_t index, const HostText& t) {
+    if (std::none_of(t.pieces.begin(), t.pieces.end(), [](const HostPiece& p) { return p.hole < 0 && !p.text.empty(); }))
+      return {};
+    const std::uint32_t home = homeOf(c, t);
+    const LineIndex& lines = linesOf(home);
+    std::uint32_t last = c.range.file == home ? c.range.begin : 0;
+    DynamicText text;
+    for (const HostPiece& p : t.pieces) {
+      if (p.hole >= 0) {
+        const auto n = static_cast<std::size_t>(p.hole);
+        const std::uint32_t at = p.range.known() && p.range.file == home ? p.range.begin : last;
+        const HostValue& v = c.holes[n];
+        text.addHole({p.quoted ? HoleKind::Literal : HoleKind::Raw,
+                      {parameterOf("%h" + std::to_string(n), displayOf(v), p.range.known() ? p.range : c.range)}},
+                     at);
+        continue;
+      }
+      append(p, home, last, text.text);
+    }
+    ++unit_.statements, ++unit_.parsed;
+    DynamicResult parsed = parseDynamicText(text, {}, like(c, index), lines, SentBy::Client);
+    for (NotUnderstood& n : parsed.problems) unit_.not_understood.push_back(std::move(n));
+    List<Event> events = std::move(parsed.events);
+    for (Event& e : events)
+      for (Statement& s : e.statement) s.dynamic = false, s.host_call = index;
+    return events;
+  }
+
+  static void append(const HostPiece& p, std::uint32_t home, std::uint32_t& last, MappedText& text) {
+    std::size_t done = 0;
+    for (std::size_t i = 0; i < p.places.size() && done <= p.text.size(); ++i) {
+      const std::size_t from = std::min<std::size_t>(p.places[i].offset, p.text.size());
+      const std::size_t to =
+          i + 1 < p.places.size() ? std::min<std::size_t>(p.places[i + 1].offset, p.text.size()) : p.text.size();
+      if (from > done) text.append(std::string_view(p.text).substr(done, from - done), last);
+      if (p.places[i].file == home) last = p.places[i].at;
+      if (to > from) text.append(std::string_view(p.text).substr(from, to - from), last);
+      if (p.places[i].file == home && to > from) last += static_cast<std::uint32_t>(to - from);
+      done = std::max(done, to);
+    }
+    if (done < p.text.size()) text.append(std::string_view(p.text).substr(done), last);
+  }
+
+  Unit& unit_;
+  const PreparedStatements& prepared_;
+  const std::function<std::string(const std::string&)>& text_;
+  std::map<std::uint32_t, std::unique_ptr<LineIndex>> lines_;
+};
+
+}  // namespace
+
+void lowerHostSql(std::vector<Unit>& units, const std::function<std::string(const std::string& path)>& text) {
+  const PreparedStatements prepared = preparedIn(units);
+  for (Unit& u : units) UnitLowering(u, prepared, text).run();
+}
+
+}  // namespace pglocklint::sql

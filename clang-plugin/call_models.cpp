@@ -1,0 +1,227 @@
+#include "call_models.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace pglocklint::extract {
+namespace {
+
+constexpr std::array kCalls{
+    // libpq
+    CallModel{"", "PQexec", Role::Execute, 1, -1, Binds::None, -1, 0},
+    CallModel{"", "PQexecParams", Role::Execute, 1, -1, Binds::PqArrays, 2, 0},
+    CallModel{"", "PQprepare", Role::Prepare, 2, 1, Binds::None, -1, 0},
+    CallModel{"", "PQexecPrepared", Role::ExecutePrepared, -1, 1, Binds::PqArraysUntyped, 2, 0},
+    CallModel{"", "PQsendQuery", Role::Execute, 1, -1, Binds::None, -1, 0},
+    CallModel{"", "PQsendQueryParams", Role::Execute, 1, -1, Binds::PqArrays, 2, 0},
+    CallModel{"", "PQsendPrepare", Role::Prepare, 2, 1, Binds::None, -1, 0},
+    CallModel{"", "PQsendQueryPrepared", Role::ExecutePrepared, -1, 1, Binds::PqArraysUntyped, 2, 0},
+    // libpqxx 6 and 7: transactions, connections, pipelines
+    CallModel{"pqxx::", "exec", Role::Execute, 0, -1, Binds::None, -1, -1},
+    CallModel{"pqxx::", "exec0", Role::Execute, 0, -1, Binds::None, -1, -1},
+    CallModel{"pqxx::", "exec1", Role::Execute, 0, -1, Binds::None, -1, -1},
+    CallModel{"pqxx::", "exec_n", Role::Execute, 1, -1, Binds::None, -1, -1},
+    CallModel{"pqxx::", "query", Role::Execute, 0, -1, Binds::Pack, 1, -1},
+    CallModel{"pqxx::", "query0", Role::Execute, 0, -1, Binds::Pack, 1, -1},
+    CallModel{"pqxx::", "query1", Role::Execute, 0, -1, Binds::Pack, 1, -1},
+    CallModel{"pqxx::", "query01", Role::Execute, 0, -1, Binds::Pack, 1, -1},
+    CallModel{"pqxx::", "query_value", Role::Execute, 0, -1, Binds::Pack, 1, -1},
+    CallModel{"pqxx::", "for_query", Role::Execute, 0, -1, Binds::None, -1, -1},
+    CallModel{"pqxx::", "for_each", Role::Execute, 0, -1, Binds::None, -1, -1},
+    CallModel{"pqxx::", "stream", Role::Execute, 0, -1, Binds::None, -1, -1},
+    CallModel{"pqxx::", "exec_params", Role::Execute, 0, -1, Binds::Pack, 1, -1},
+    CallModel{"pqxx::", "exec_params0", Role::Execute, 0, -1, Binds::Pack, 1, -1},
+    CallModel{"pqxx::", "exec_params1", Role::Execute, 0, -1, Binds::Pack, 1, -1},
+    CallModel{"pqxx::", "exec_params_n", Role::Execute, 1, -1, Binds::Pack, 2, -1},
+    CallModel{"pqxx::", "prepare", Role::Prepare, 1, 0, Binds::None, -1, -1},
+    CallModel{"pqxx::", "exec_prepared", Role::ExecutePrepared, -1, 0, Binds::Pack, 1, -1},
+    CallModel{"pqxx::", "exec_prepared0", Role::ExecutePrepared, -1, 0, Binds::Pack, 1, -1},
+    CallModel{"pqxx::", "exec_prepared1", Role::ExecutePrepared, -1, 0, Binds::Pack, 1, -1},
+};
+
+constexpr std::array kResults{
+    ResultModel{"", "PQgetvalue", Look::Value},
+    ResultModel{"", "PQgetisnull", Look::RowCount},
+    ResultModel{"", "PQntuples", Look::RowCount},
+    ResultModel{"", "PQnfields", Look::RowCount},
+    ResultModel{"", "PQresultStatus", Look::Status},
+    ResultModel{"", "PQresultErrorMessage", Look::Status},
+    ResultModel{"", "PQresultErrorField", Look::Status},
+    ResultModel{"", "PQcmdStatus", Look::Status},
+    ResultModel{"", "PQclear", Look::Frees},
+    ResultModel{"pqxx::", "empty", Look::RowCount},
+    ResultModel{"pqxx::", "size", Look::RowCount},
+    ResultModel{"pqxx::", "affected_rows", Look::RowCount},
+    ResultModel{"pqxx::", "columns", Look::RowCount},
+};
+
+struct NamedSource {
+  std::string_view name;  // "std::hash::" matches all of its members
+  Source source;
+};
+constexpr std::array kSources{
+    NamedSource{"std::hash::", Source::Hash},
+    NamedSource{"std::_Hash_bytes", Source::Hash},
+    NamedSource{"boost::hash_value", Source::Hash},
+    NamedSource{"boost::hash_combine", Source::Hash},
+    NamedSource{"boost::hash::", Source::Hash},
+    NamedSource{"absl::Hash", Source::Hash},
+    NamedSource{"absl::HashOf", Source::Hash},
+    NamedSource{"qHash", Source::Hash},
+    NamedSource{"std::chrono::system_clock::now", Source::Clock},
+    NamedSource{"std::chrono::_V2::system_clock::now", Source::Clock},
+    NamedSource{"std::chrono::steady_clock::now", Source::Clock},
+    NamedSource{"std::chrono::_V2::steady_clock::now", Source::Clock},
+    NamedSource{"std::chrono::high_resolution_clock::now", Source::Clock},
+    NamedSource{"time", Source::Clock},
+    NamedSource{"std::time", Source::Clock},
+    NamedSource{"clock", Source::Clock},
+    NamedSource{"gettimeofday", Source::Clock},
+    NamedSource{"clock_gettime", Source::Clock},
+    NamedSource{"rand", Source::Random},
+    NamedSource{"std::rand", Source::Random},
+    NamedSource{"random", Source::Random},
+    NamedSource{"drand48", Source::Random},
+    NamedSource{"lrand48", Source::Random},
+    NamedSource{"arc4random", Source::Random},
+    NamedSource{"getrandom", Source::Random},
+    NamedSource{"std::random_device::operator()", Source::Random},
+    NamedSource{"std::mersenne_twister_engine::operator()", Source::Random},
+    NamedSource{"std::linear_congruential_engine::operator()", Source::Random},
+    NamedSource{"std::uniform_int_distribution::operator()", Source::Random},
+    NamedSource{"getpid", Source::ProcessId},
+    NamedSource{"getppid", Source::ProcessId},
+    NamedSource{"PQbackendPID", Source::ProcessId},
+    NamedSource{"gettid", Source::ThreadId},
+    NamedSource{"pthread_self", Source::ThreadId},
+    NamedSource{"std::this_thread::get_id", Source::ThreadId},
+    NamedSource{"getenv", Source::Environment},
+    NamedSource{"std::getenv", Source::Environment},
+    NamedSource{"secure_getenv", Source::Environment},
+    NamedSource{"std::to_string", Source::ToText},
+    NamedSource{"std::__cxx11::to_string", Source::ToText},
+    NamedSource{"pqxx::to_string", Source::ToText},
+    NamedSource{"boost::lexical_cast", Source::ToText},
+    NamedSource{"std::stoi", Source::FromText},
+    NamedSource{"std::stol", Source::FromText},
+    NamedSource{"std::stoll", Source::FromText},
+    NamedSource{"std::stoul", Source::FromText},
+    NamedSource{"std::stoull", Source::FromText},
+    NamedSource{"std::__cxx11::stoi", Source::FromText},
+    NamedSource{"std::__cxx11::stol", Source::FromText},
+    NamedSource{"std::__cxx11::stoll", Source::FromText},
+    NamedSource{"std::__cxx11::stoul", Source::FromText},
+    NamedSource{"std::__cxx11::stoull", Source::FromText},
+    NamedSource{"atoi", Source::FromText},
+    NamedSource{"atol", Source::FromText},
+    NamedSource{"atoll", Source::FromText},
+    NamedSource{"strtol", Source::FromText},
+    NamedSource{"strtoll", Source::FromText},
+    NamedSource{"strtoul", Source::FromText},
+    NamedSource{"strtoull", Source::FromText},
+    NamedSource{"std::min", Source::Minimum},
+    NamedSource{"std::max", Source::Maximum},
+    NamedSource{"PQescapeLiteral", Source::Quote},
+};
+
+// Names that say what a function of the project is, whatever it is called in front: crc32, fnv1a_64, murmurHash3.
+constexpr std::array<std::string_view, 12> kHashWords{"crc32",  "crc64",    "fnv1",    "murmur",   "xxh32", "xxh64",
+                                                      "xxhash", "cityhash", "siphash", "farmhash", "sha1",  "sha256"};
+
+constexpr FormatModel kFormats[] = {
+    {"fmt::format", FormatStyle::Braces, 0, 1},       {"std::format", FormatStyle::Braces, 0, 1},
+    {"snprintf", FormatStyle::Printf, 2, 3},          {"std::snprintf", FormatStyle::Printf, 2, 3},
+    {"pg_snprintf", FormatStyle::Printf, 2, 3},       {"sprintf", FormatStyle::Printf, 1, 2},
+    {"std::sprintf", FormatStyle::Printf, 1, 2},      {"psprintf", FormatStyle::Printf, 0, 1},
+    {"absl::StrFormat", FormatStyle::Printf, 0, 1},   {"fmt::sprintf", FormatStyle::Printf, 0, 1},
+    {"QString::asprintf", FormatStyle::Printf, 0, 1}, {"absl::Substitute", FormatStyle::Dollar, 0, 1},
+};
+
+constexpr std::array<std::string_view, 24> kTextOnly{"printf", "fprintf", "dprintf", "snprintf", "sprintf",    "asprintf",
+                                                     "puts",   "fputs",   "strcmp",  "strncmp",  "strcasecmp", "strlen",
+                                                     "strcpy", "strncpy", "strcat",  "strncat",  "strstr",     "strdup",
+                                                     "memcpy", "memcmp",  "syslog",  "perror",   "warn",       "err"};
+
+// Parts of names of functions that tell people something.
+constexpr std::string_view kTelling[] = {"log",   "print",  "debug", "trace",  "warn",   "error",
+                                         "throw", "assert", "fail",  "report", "message"};
+
+constexpr std::string_view kSqlVerbs[] = {"select",   "with",    "do",     "begin", "start",   "insert",  "update",
+                                          "delete",   "merge",   "call",   "set",   "lock",    "explain", "prepare",
+                                          "execute",  "create",  "values", "copy",  "declare", "fetch",   "commit",
+                                          "rollback", "perform", "alter",  "drop",  "("};
+
+std::string lowered(std::string_view s) {
+  std::string lower;
+  for (const char c : s) lower += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  return lower;
+}
+
+std::string_view lastName(std::string_view qualified) {
+  const std::size_t colons = qualified.rfind("::");
+  return colons == std::string_view::npos ? qualified : qualified.substr(colons + 2);
+}
+
+bool inScope(std::string_view scope, std::string_view qualified_class) {
+  return scope.empty() ? qualified_class.empty() : qualified_class.starts_with(scope);
+}
+
+}  // namespace
+
+const CallModel* findCallModel(std::string_view qualified_class, std::string_view name) {
+  for (const CallModel& m : kCalls)
+    if (m.name == name && inScope(m.scope, qualified_class)) return &m;
+  return nullptr;
+}
+
+const ResultModel* findResultModel(std::string_view qualified_class, std::string_view name) {
+  for (const ResultModel& m : kResults)
+    if (m.name == name && inScope(m.scope, qualified_class)) return &m;
+  return nullptr;
+}
+
+Source sourceOf(std::string_view qualified) {
+  for (const NamedSource& s : kSources)
+    if (qualified == s.name || (s.name.ends_with("::") && qualified.starts_with(s.name))) return s.source;
+  const std::string lower = lowered(lastName(qualified));
+  if (std::any_of(kHashWords.begin(), kHashWords.end(), [&](std::string_view w) { return lower.find(w) != std::string::npos; }))
+    return Source::Hash;
+  return Source::None;
+}
+
+const FormatModel* findFormatModel(std::string_view qualified) {
+  for (const FormatModel& m : kFormats)
+    if (m.name == qualified) return &m;
+  return nullptr;
+}
+
+bool beginsLikeSql(std::string_view text) {
+  for (;;) {  // leading space and comments
+    const std::size_t first = text.find_first_not_of(" \t\r\n;");
+    if (first == std::string_view::npos) return false;
+    text.remove_prefix(first);
+    const std::size_t end = text.starts_with("--") ? text.find('\n') : text.starts_with("/*") ? text.find("*/") : 0;
+    if (end == std::string_view::npos) return false;
+    if (end == 0) break;
+    text.remove_prefix(end + (text.starts_with("/*") ? 2 : 1));
+  }
+  const std::string word =
+      text[0] == '(' ? "("
+                     : lowered(text.substr(0, text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")));
+  return std::find(std::begin(kSqlVerbs), std::end(kSqlVerbs), word) != std::end(kSqlVerbs);
+}
+
+bool handlesTextOnly(std::string_view qualified) {
+  if (qualified.starts_with("std::") || qualified.starts_with("__") || qualified.starts_with("fmt::") ||
+      qualified.starts_with("absl::Str") || qualified.starts_with("absl::Substitute") || qualified.starts_with("spdlog::") ||
+      qualified.starts_with("boost::") || qualified.starts_with("QString::"))
+    return true;
+  const std::string last = lowered(lastName(qualified));
+  if (std::any_of(std::begin(kTelling), std::end(kTelling),
+                  [&](std::string_view t) { return last.find(t) != std::string::npos; }))
+    return true;
+  return std::find(kTextOnly.begin(), kTextOnly.end(), qualified) != kTextOnly.end();
+}
+
+}  // namespace pglocklint::extract

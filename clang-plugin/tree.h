@@ -1,0 +1,134 @@
+// What the parts of the extractor share. Included only by the files that see clang's tree.
+#pragma once
+#include <clang/AST/ASTContext.h>
+#include <clang/AST/Decl.h>
+#include <clang/AST/DeclCXX.h>
+#include <clang/AST/Expr.h>
+#include <clang/AST/ExprCXX.h>
+#include <clang/AST/StmtCXX.h>
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "call_models.h"
+#include "model/unit.h"
+
+namespace pglocklint::extract {
+
+using clang::Expr;  // not the one of SQL
+
+// Files of the project by number, and places in them.
+class Places {
+ public:
+  Places(const clang::ASTContext& context, std::string root, std::string main_file);
+
+  // Of the text as it stands in a file of the project: where a macro is used, not where it is defined. Unknown outside of the
+  // project.
+  SourceRange range(clang::SourceRange written);
+  SourceRange range(clang::SourceLocation first, clang::SourceLocation last) { return range(clang::SourceRange(first, last)); }
+  // File and offset of one byte; nullopt outside of the project's files.
+  std::optional<std::pair<std::uint32_t, std::uint32_t>> byte(clang::SourceLocation location);
+  bool inProject(clang::SourceLocation location) { return byte(location).has_value(); }
+
+  const std::vector<std::string>& files() const { return files_; }
+  const clang::SourceManager& manager() const { return manager_; }
+
+ private:
+  std::int32_t fileIndex(clang::FileID id);
+
+  const clang::SourceManager& manager_;
+  const clang::LangOptions& language_;
+  std::string root_;
+  std::vector<std::string> files_;
+  std::map<clang::FileID, std::int32_t> known_;
+};
+
+// "std::hash::operator()": without template arguments and inline namespaces.
+std::string qualifiedName(const clang::NamedDecl& declaration);
+// Of the class that a method belongs to; empty for a free function.
+std::string classOf(const clang::FunctionDecl& function);
+// "ns::Class::lock(PGconn *, int)".
+std::string functionId(const clang::FunctionDecl& function, const clang::ASTContext& context, Places& places);
+
+struct TextPiece {
+  std::string text;
+  std::vector<HostPlace> places;
+  std::optional<HostValue> hole;
+  bool quoted = false;
+  SourceRange range;
+};
+using Text = std::vector<TextPiece>;
+using Texts = std::vector<Text>;
+
+// Reads values and texts of expressions in one function.
+class ValueReader {
+ public:
+  ValueReader(clang::ASTContext& context, Places& places, const clang::FunctionDecl* function);
+
+  HostValue value(const Expr* e);
+  // What a text can be: at most 16 alternatives, in source order; never empty.
+  Texts texts(const Expr* e);
+  // A symbolic path to a session; empty if nothing is known.
+  std::string path(const Expr* e);
+  HostType type(clang::QualType t) const;
+
+  void setLoops(const std::map<const clang::VarDecl*, std::int32_t>* loops) { loops_ = loops; }
+  // Files and offsets of the string literals that texts() has used.
+  const std::set<std::pair<std::uint32_t, std::uint32_t>>& usedLiterals() const { return used_; }
+
+  // Element expressions of an array variable that holds a list of values: {a.c_str(), "7"}.
+  std::vector<const Expr*> elements(const Expr* array);
+
+ private:
+  struct Frame {  // parameters of a function that is being looked into
+    const clang::FunctionDecl* function = nullptr;
+    std::vector<const Expr*> arguments;
+  };
+
+  HostValue valueAt(const Expr* e);
+  HostValue constantOr(HostValue v, const Expr* e);
+  std::optional<HostValue> constant(const Expr* e);
+  HostValue variable(const clang::VarDecl& v, const Expr* use);
+  HostValue call(const clang::CallExpr& c);
+  HostValue converted(const Expr* whole, const Expr* sub, bool implicit);
+  HostValue plain(HostValueKind kind, const Expr* e, std::string name = {}) const;
+  HostValue unknown(const Expr* e, std::string why) const;
+  std::vector<const Expr*> results(const clang::FunctionDecl& f) const;
+
+  Texts textsAt(const Expr* e);
+  Texts literal(const clang::StringLiteral& s);
+  Texts hole(const Expr* e, bool quoted = false);
+  Texts variableTexts(const clang::VarDecl& v, const Expr* use);
+  Texts callTexts(const clang::CallExpr& c);
+  // A format and its arguments: the pieces of the format with the arguments' texts between them; nullopt if it cannot be read so.
+  std::optional<Texts> filled(const Texts& formats, const std::vector<const Expr*>& arguments, FormatStyle style);
+  std::optional<Texts> qtArguments(const Texts& formats, const std::vector<const Expr*>& arguments);
+  Texts joined(const std::vector<const Expr*>& parts);
+  static Texts product(const Texts& left, const Texts& right);
+  static void addAll(Texts& into, Texts more);
+
+  // The expressions whose texts, one after the other, a local variable holds where it is used; a null part: something not
+  // followed.
+  using Parts = std::vector<const Expr*>;
+  std::vector<Parts> reaching(const clang::VarDecl& v, const Expr* use);
+  friend class Reaching;
+
+  clang::ASTContext& context_;
+  Places& places_;
+  const clang::FunctionDecl* function_;
+  const std::map<const clang::VarDecl*, std::int32_t>* loops_ = nullptr;
+  std::vector<Frame> frames_;
+  std::set<const void*> active_;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> used_;
+  int steps_ = 0, depth_ = 0;
+};
+
+// Below parentheses, casts that change nothing, temporaries and the like.
+const Expr* stripped(const Expr* e);
+bool isTextType(clang::QualType t);
+
+}  // namespace pglocklint::extract

@@ -1,0 +1,229 @@
+// C++ as users meet it: positions inside of literals, workers that fail, hostile compile databases, functions that several units
+// see.
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "support/check.h"
+
+namespace fs = std::filesystem;
+using namespace pglocklint::test;
+
+namespace {
+
+class Project {
+ public:
+  void write(const std::string& name, const std::string& text) const {
+    fs::create_directories((folder_.path() / name).parent_path());
+    std::ofstream(folder_.path() / name, std::ios::binary) << text;
+  }
+  std::string at(const std::string& name) const { return (folder_.path() / name).string(); }
+  CheckRun check(const std::vector<std::string>& options = {}) const {
+    std::vector<std::string> what = options;
+    what.push_back(".");
+    return pglocklint::test::check(folder_.path(), what);
+  }
+  const fs::path& path() const { return folder_.path(); }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+const char* const kBare =
+    "#include <libpq-fe.h>\n"
+    "void lock(PGconn* c) { PQclear(PQexec(c, \"SELECT pg_advisory_lock(7)\")); }\n";
+
+std::set<std::string> unitsNotRead(const CheckRun& run) {
+  std::set<std::string> files;
+  for (const auto& unit : run.report.at("coverage").at("units"))
+    files.insert(unit.at("file").get<std::string>() + " " + unit.at("status").get<std::string>());
+  return files;
+}
+
+}  // namespace
+
+TEST_CASE("a finding points at the characters inside of the literal") {
+  const Project p;
+  p.write("a.cpp",
+          "#include <libpq-fe.h>\n"
+          "void f(PGconn* c) {\n"
+          "  PQexec(c, \"SELECT\\t1; \" \"SELECT \"\n"
+          "            \"pg_advisory_lock(7)\");\n"
+          "}\n");
+  const CheckRun run = p.check({"--enable", "magic-key"});
+  REQUIRE(run.findings.size() == 1);
+  const auto& finding = run.report["findings"][0];
+  CHECK(finding.at("line") == 4);
+  CHECK(finding.at("column") == 14);
+  CHECK(finding.at("end_column") == 33);
+  CHECK(finding.at("function") == "f");
+}
+
+TEST_CASE("macros, concatenation and constants lead to one statement") {
+  const Project p;
+  p.write("keys.h", "#pragma once\n#define LOCK_FN \"pg_advisory_lock\"\nconstexpr long kBoot = 4711;\n");
+  p.write("a.cpp",
+          "#include <libpq-fe.h>\n#include <string>\n#include \"keys.h\"\n"
+          "void f(PGconn* c) {\n"
+          "  std::string q = \"SELECT \" LOCK_FN \"(\";\n"
+          "  q += std::to_string(kBoot);\n"
+          "  q.append(\")\");\n"
+          "  PQclear(PQexec(c, q.c_str()));\n"
+          "}\n");
+  const Outcome keys = run({PGLOCKLINT_BIN, "keys", "--format", "json", "."}, p.path());
+  const auto json = nlohmann::json::parse(keys.out);
+  REQUIRE(json.at("keys").size() == 1);
+  const auto& key = json["keys"][0];
+  CHECK(key.at("text") == "4711");
+  CHECK(key.at("names") == nlohmann::json::array({"kBoot"}));
+  CHECK(key.at("defined_at") == nlohmann::json::array({{{"file", "keys.h"}, {"line", 3}}}));
+  CHECK(key.at("sites").size() == 1);
+}
+
+TEST_CASE("a key is followed through a wrapper, a constant of a header and another unit") {
+  const Project p;
+  p.write("lock.h", "#pragma once\n#include <libpq-fe.h>\nnamespace db { void take(PGconn* c, int key); }\n");
+  p.write("lock.cpp",
+          "#include \"lock.h\"\n#include <string>\n"
+          "void db::take(PGconn* c, int key) {\n"
+          "  const std::string q = \"SELECT pg_advisory_lock(\" + std::to_string(key) + \")\";\n"
+          "  PQclear(PQexec(c, q.c_str()));\n"
+          "}\n");
+  p.write("numbers.h", "#pragma once\nenum Locks { kSetup = 42, kUpgrade };\n");
+  p.write("boot.cpp", "#include \"lock.h\"\n#include \"numbers.h\"\nvoid boot(PGconn* c) { db::take(c, kUpgrade); }\n");
+  const Outcome keys = run({PGLOCKLINT_BIN, "keys", "--format", "json", "."}, p.path());
+  const auto json = nlohmann::json::parse(keys.out);
+  std::set<std::string> texts;
+  for (const auto& key : json.at("keys")) texts.insert(key.at("text").get<std::string>());
+  CHECK(texts == std::set<std::string>{"*", "43"});
+}
+
+TEST_CASE("a function of a header is reported once, however many units include it") {
+  const Project p;
+  p.write("guard.h",
+          "#pragma once\n#include <libpq-fe.h>\ninline void guard(PGconn* c) { PQclear(PQexec(c, \"SELECT "
+          "pg_advisory_lock(7)\")); }\n");
+  for (const char* name : {"a.cpp", "b.cpp"})
+    p.write(name, std::string("#include \"guard.h\"\nvoid ") + name[0] + "(PGconn* c) { guard(c); }\n");
+  const CheckRun run = p.check({"--enable", "magic-key"});
+  CHECK(run.findings == std::vector<Reported>{{"guard.h", 3, "magic-key"}});
+}
+
+TEST_CASE("text whose call is not followed is counted") {
+  const Project p;
+  p.write("a.cpp", "const char* const kSql[] = {\"SELECT pg_advisory_lock(7)\"};\n");
+  const CheckRun run = p.check();
+  CHECK(run.findings.empty());
+  REQUIRE(run.report["coverage"]["not_understood"].size() == 1);
+  CHECK(run.report["coverage"]["not_understood"][0].at("line") == 1);
+}
+
+TEST_CASE("a suppression comment covers the call below it, and one inside of the literal") {
+  const Project p;
+  p.write("a.cpp",
+          "#include <libpq-fe.h>\n"
+          "void f(PGconn* c) {\n"
+          "  // pglocklint:allow(magic-key) the number is registered in our wiki\n"
+          "  PQclear(PQexec(c, \"SELECT pg_advisory_lock(7)\"));\n"
+          "  PQclear(PQexec(c, R\"(SELECT pg_advisory_lock(8) -- pglocklint:allow(magic-key) so is this\n"
+          "  )\"));\n"
+          "}\n");
+  const CheckRun run = p.check({"--enable", "magic-key"});
+  CHECK(run.findings.empty());
+  CHECK(run.report["coverage"].at("suppressed") == 2);
+}
+
+TEST_CASE("missing headers and errors do not hide what can be read") {
+  const Project p;
+  p.write("a.cpp",
+          "#include \"not/there.h\"\n#include <libpq-fe.h>\nUnknown g;\n"
+          "void f(PGconn* c) { g.prepare(); PQclear(PQexec(c, \"SELECT pg_advisory_lock(7)\")); }\n");
+  const CheckRun run = p.check({"--enable", "magic-key"});
+  CHECK(run.findings == std::vector<Reported>{{"a.cpp", 4, "magic-key"}});
+  CHECK(unitsNotRead(run) == std::set<std::string>{"a.cpp degraded"});
+}
+
+TEST_CASE("an unknown function that is given lock SQL runs it") {
+  const Project p;
+  p.write("a.cpp",
+          "#include \"pool.h\"\n"
+          "void f(Session& s, long id) { s.Run(\"SELECT pg_advisory_lock(7)\"); s.Query(\"SELECT pg_advisory_xact_lock($1)\", "
+          "id); }\n");
+  p.write("pool.h", "#pragma once\nclass Session { public: void Run(const char*); void Query(const char*, long); };\n");
+  const CheckRun run = p.check({"--enable", "magic-key"});
+  CHECK(run.findings == std::vector<Reported>{{"a.cpp", 2, "magic-key"}});
+  CHECK(run.report["coverage"].at("call_sites") == 2);
+}
+
+TEST_CASE("a hostile compile database loads, writes and leaks nothing") {
+  const Project p;
+  p.write("a.cpp", kBare);
+  p.write("evil.rsp", "-DX");
+  nlohmann::json commands = nlohmann::json::array();
+  commands.push_back({{"directory", p.path().string()},
+                      {"file", "a.cpp"},
+                      {"arguments",
+                       {"g++", "-fplugin=" + p.at("evil.so"), "-Xclang", "-load", "-Xclang", p.at("evil.so"), "-include",
+                        "/etc/shadow", "-o", "a.cpp", "@/etc/passwd", "@evil.rsp", "-c", "a.cpp"}}});
+  p.write("compile_commands.json", commands.dump());
+  const CheckRun run = p.check({"--enable", "magic-key"});
+  CHECK(run.findings == std::vector<Reported>{{"a.cpp", 2, "magic-key"}});
+  CHECK(readFile(p.at("a.cpp")) == kBare);
+  const std::string reason = run.report["coverage"]["units"][0].at("reason");
+  for (const char* flag : {"-fplugin", "-Xclang", "-include", "@/etc/passwd"})
+    CHECK_MESSAGE(reason.find(flag) != std::string::npos, flag);
+  CHECK(run.outcome.out.find("root:") == std::string::npos);
+}
+
+TEST_CASE("a database that was asked for and is not there ends the run") {
+  const Project p;
+  p.write("a.cpp", kBare);
+  const CheckRun run = p.check({"-p", "nowhere"});
+  CHECK(run.outcome.status == 2);
+  CHECK(run.outcome.err.find("compile_commands.json") != std::string::npos);
+}
+
+// The worker is the executable beside pglocklint: each of these stands in for it.
+TEST_CASE("a worker that crashes, fails or talks nonsense costs its unit") {
+  struct Stand {
+    const char* script;
+    const char* reason;
+  };
+  const Stand stands[] = {
+      {"#!/bin/sh\nkill -SEGV $$\n", "crashed"},
+      {"#!/bin/sh\necho 'no such thing' >&2\nexit 1\n", "no such thing"},
+      {"#!/bin/sh\nexec yes\n", "more facts than fit"},
+      {"#!/bin/sh\necho '{\"schema\":\"pglocklint/facts/1\",\"files\":[]}'\n", "no facts"},
+  };
+  for (const Stand& stand : stands) {
+    const Project p;
+    p.write("src/a.cpp", kBare);
+    p.write("src/b.sql", "SELECT pg_advisory_lock(9);\n");
+    fs::create_directory(p.path() / "bin");
+    fs::copy(PGLOCKLINT_BIN, p.path() / "bin/pglocklint");
+    p.write("bin/pglocklint-clang", stand.script);
+    fs::permissions(p.at("bin/pglocklint-clang"), fs::perms::owner_all);
+    const Outcome outcome = run(
+        {p.at("bin/pglocklint"), "check", "--format", "json", "--enable", "magic-key", "--fail-on", "never", "src"}, p.path());
+    CHECK(outcome.status == 0);
+    const auto report = nlohmann::json::parse(outcome.out);
+    CHECK(report["findings"].size() == 1);
+    REQUIRE(report["coverage"]["units"].size() == 1);
+    CHECK(report["coverage"]["units"][0].at("file") == "a.cpp");
+    CHECK(report["coverage"]["units"][0].at("reason").get<std::string>().find(stand.reason) != std::string::npos);
+  }
+}
+
+TEST_CASE("without the worker C++ is coverage and SQL is read") {
+  const Project p;
+  p.write("src/a.cpp", kBare);
+  p.write("src/b.sql", "SELECT pg_advisory_lock(9);\n");
+  fs::create_directory(p.path() / "bin");
+  fs::copy(PGLOCKLINT_BIN, p.path() / "bin/pglocklint");
+  const Outcome outcome =
+      run({p.at("bin/pglocklint"), "check", "--format", "json", "--enable", "magic-key", "--fail-on", "never", "src"}, p.path());
+  const auto report = nlohmann::json::parse(outcome.out);
+  CHECK(report["findings"].size() == 1);
+  REQUIRE(report["coverage"]["units"].size() == 1);
+  CHECK(report["coverage"]["units"][0].at("reason").get<std::string>().find("pglocklint-clang") != std::string::npos);
+}

@@ -90,6 +90,7 @@ void LockEvents::findCandidates() {
   for (std::size_t u = 0; u < program_.units.size(); ++u)
     for (const Function& f : program_.units[u].functions) {
       if (f.kind == FunctionKind::NamedQuery || f.kind == FunctionKind::DownScript) continue;
+      if (f.kind == FunctionKind::HostFunction) continue;  // its exceptions and destructors are not modelled yet: no state rather than a wrong one
       const bool definition = f.kind == FunctionKind::Routine || f.kind == FunctionKind::Procedure;
       if (definition && live.count(&f) == 0) continue;
       number[&f] = all.size();

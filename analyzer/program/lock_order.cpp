@@ -71,7 +71,7 @@ class Order {
   // Class of a key; none for those of which nothing is known.
   std::optional<Node> node(KeyId key) {
     const KeyInfo& k = locks_.keys.at(key);
-    if (k.class_text == "*" || k.class_text == "(*, *)" || k.class_text.empty()) return std::nullopt;
+    if (k.class_text == "(*)" || k.class_text == "*" || k.class_text == "(*, *)" || k.class_text.empty()) return std::nullopt;
     const std::string name = (k.form == KeyForm::Pair ? "pair " : "bigint ") + k.class_text;
     return nodes_.try_emplace(name, nodes_.size()).first->second;
   }

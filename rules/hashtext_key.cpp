@@ -68,7 +68,8 @@ const Rule kHashtextKey{
             "hashtext() and its relatives return 32 bits. Widening to bigint adds none. With 77,000 names the chance that two share a key is one "
             "half; real pairs are easy to find: hashtext('user:70606') = hashtext('user:156495'). Names that collide exclude each other for no "
             "reason, and code that takes both can deadlock. The functions are not documented, so their values are not promised to stay.",
-        .remedy = "hashtextextended(name, 0) gives 64 bits: pg_advisory_xact_lock(hashtextextended('tenant:' || tenant, 0)).",
+        .remedy = "hashtextextended(name, 0) gives 64 bits (among a million names, one chance in 37 million that two share a key): "
+                  "pg_advisory_xact_lock(hashtextextended('tenant:' || tenant, 0)).",
         .proof = "",
         .clauses = {"undocumented 32-bit hash as key: whole | bad_whole.sql", "widened into the bigint space | bad_widened.sql",
                     "or one half of a pair | bad_half_of_pair.sql", "hashtextextended passes | good.sql"},

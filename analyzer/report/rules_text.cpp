@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/examples.h"
+#include "report/proofs.h"
 #include "report/source_text.h"
 #include "report/text.h"
 
@@ -71,6 +72,23 @@ std::vector<ShownExample> examplesOf(const RuleInfo& info) {
   return shown;
 }
 
+// What PostgreSQL showed: one line a form, with the hazard that the bad ones have and the good ones lack.
+std::vector<std::string> proofLines(std::span<const ProofForm> forms) {
+  std::vector<std::string> lines;
+  for (const bool bad : {true, false})
+    for (const ProofForm& form : forms) {
+      if (form.bad != bad) continue;
+      lines.push_back(fmt::format("{} \"{}\": {}", bad ? "shows" : "does not show", form.hazard, form.title));
+    }
+  return lines;
+}
+
+std::string proofHeading(const RuleInfo& info, std::span<const ProofForm> forms) {
+  const std::string versions = provedVersions(forms);
+  if (versions.empty()) return "";
+  return fmt::format("An isolation test, run on PostgreSQL {} (fixtures/{}/proof.spec):", versions, info.name);
+}
+
 }  // namespace
 
 std::string sentence(std::string_view text) {
@@ -122,6 +140,12 @@ std::string explainRule(const RuleInfo& info, bool color, std::size_t width) {
   if (!info.clauses.empty()) out += heading("It reports");
   for (const std::string_view clause : info.clauses) out += wrapped(fmt::format("- {}", clauseText(clause)), width, "  ");
   for (const ShownExample& e : examplesOf(info)) out += heading(e.title) + indented(e.text, "    ");
+  if (const auto forms = proofForms(info.name); !proofHeading(info, forms).empty()) {
+    out += heading("Proof") + wrapped(proofHeading(info, forms), width, "  ");
+    for (const std::string& line : proofLines(forms)) out += wrapped("- " + line, width, "  ");
+  } else if (!info.proof.empty()) {
+    out += heading("Proof") + wrapped("None: " + std::string(info.proof), width, "  ");
+  }
   out += heading("To allow it");
   out += fmt::format("  -- pglocklint:allow({}) the reason\n  on the line, or before the statement.\n", info.name);
   return out;
@@ -148,6 +172,11 @@ std::string rulesMarkdown(std::span<const Rule> rules) {
     out += fmt::format("\n## {}\n\n{}, {}. {}", r.info.name, r.info.code, severityText(r.info), ruleHelpMarkdown(r.info));
     if (!r.info.clauses.empty()) out += "\nIt reports:\n\n";
     for (const std::string_view clause : r.info.clauses) out += fmt::format("- {}\n", clauseText(clause));
+    const auto forms = proofForms(r.info.name);
+    if (const std::string proof = proofHeading(r.info, forms); !proof.empty()) {
+      out += fmt::format("\n{}\n\n", proof);
+      for (const std::string& line : proofLines(forms)) out += fmt::format("- {}\n", line);
+    }
   }
   return out;
 }

@@ -98,7 +98,7 @@ class Cluster {
   void initialize() {
     if (!reachable()) copyPrograms();
     const pid_t child = spawn({(bin_ / "initdb").string(), "-D", data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C",
-                               "--no-sync", "--no-instructions", "--wal-segsize=1"});
+                               "--no-sync", "--wal-segsize=1"});
     int status = 0;
     waitpid(child, &status, 0);
     if (status != 0) throw std::runtime_error("initdb failed:\n" + log());

@@ -52,7 +52,7 @@ const Rule kAmbiguousCompositeKey{
                        "unrelated work waits for each other, and sessions that need two of these locks can deadlock.",
         .remedy = "hashtextextended(format('%L/%L', a, b), 0), the pair form (a, b) for two integers, or (a::bigint << 32) | b for two 32-bit numbers.",
         .proof = "",
-        .clauses = {"parts joined without separator | bad_concat.sql", "or packed so that two inputs meet | bad_packed.sql"},
+        .clauses = {"parts joined without separator | bad_concat.sql", "lists joined without separator, text built step by step | bad_built.sql", "or packed so that two inputs meet | bad_packed.sql"},
     },
     check};
 

@@ -109,6 +109,9 @@ RowOrder RowOrders::setReturning(const Expr& e, int depth) {
   if (e.kind != ExprKind::Call) return RowOrder::Unknown;
   if (e.name == "generate_series" || e.name == "generate_subscripts") return RowOrder::Ordered;
   if (e.name == "unnest" && e.args.size() == 1) return ofArrayAt(e.args[0], depth + 1);
+  static constexpr std::string_view kElements[] = {"json_array_elements",       "json_array_elements_text", "jsonb_array_elements",
+                                                   "jsonb_array_elements_text", "regexp_split_to_table",    "string_to_table"};
+  if (std::ranges::find(kElements, e.name) != std::end(kElements)) return asWritten(e);
   return RowOrder::Unknown;
 }
 
@@ -121,8 +124,17 @@ RowOrder RowOrders::subSelect(const Expr& e, int depth) {
 
 RowOrder RowOrders::call(const Expr& e, int depth) {
   if (e.name == "array_agg") return !e.call_order.empty() || e.call_distinct ? RowOrder::Ordered : RowOrder::Unordered;
+  if (e.name == "string_to_array" || e.name == "regexp_split_to_array") return asWritten(e);
   if (e.name == "array_remove" && !e.args.empty()) return ofArrayAt(e.args[0], depth + 1);
   return RowOrder::Unknown;  // sort(), a function of the program
+}
+
+// Elements in the order of a document or text: a parameter's is as the caller likes.
+RowOrder RowOrders::asWritten(const Expr& call) {
+  const Expr* from = call.args.empty() ? nullptr : &call.args[0];
+  while (from && from->kind == ExprKind::Cast && !from->args.empty()) from = &from->args[0];
+  if (!from || !index_ || from->kind != ExprKind::Column || !index_->assignments(from->name).empty()) return RowOrder::Unknown;
+  return ofParameter(from->name);
 }
 
 // A variable is as its assignments leave it: one unsorted assignment is enough. A parameter that is never assigned is as the

@@ -36,6 +36,7 @@ class RowOrders {
   RowOrder setReturning(const Expr& e, int depth);
   RowOrder subSelect(const Expr& e, int depth);
   RowOrder call(const Expr& e, int depth);
+  RowOrder asWritten(const Expr& call);
   RowOrder variable(const Expr& e, int depth);
   RowOrder ofParameter(const std::string& name) const;
 

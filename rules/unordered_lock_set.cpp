@@ -139,18 +139,46 @@ const Statement* loopOf(const LockSite& site, const FunctionIndex& index) {
   return loop;
 }
 
+// A loop around `inner` whose variable its query or array depends on.
+const Statement* loopAround(const Statement& inner, const FunctionIndex& index) {
+  if (inner.loop_depth == 0) return nullptr;
+  const Statement* loop = nullptr;
+  forEachExpr(inner, [&](const Expr& e, const QueryLevels&) {
+    if (e.kind != ExprKind::Column) return;
+    const Statement* s = index.loopOver(e.qualifier.empty() ? e.name : e.qualifier, inner.range.begin, inner.loop_depth);
+    if (s && s != &inner && (!loop || s->range.begin > loop->range.begin)) loop = s;
+  });
+  return loop;
+}
+
 bool givesBackInLoop(const LockSite& site, const Context& in) {
   if (site.lock->scope == LockScope::Transaction) return in.index.endsTransactions();  // COMMIT in a procedure's loop
   return in.releases && in.deepest_release >= site.statement->loop_depth;
 }
 
-RowOrder loopOrder(const Statement& loop, Context& in) {
+// FOR i IN 1..array_length(ids, 1): the array whose elements ids[i] the key is made of.
+const Expr* indexedArray(const LockSite& site, const Statement& loop) {
+  const Expr* array = nullptr;
+  struct V {
+    const Statement& loop;
+    const Expr*& array;
+    void onExpr(const Expr& e, const QueryLevels&) {
+      if (e.kind != ExprKind::Subscript || e.args.size() != 2 || loop.into.size() != 1) return;
+      if (e.args[1].kind == ExprKind::Column && e.args[1].name == loop.into[0]) array = &e.args[0];
+    }
+  } v{loop, array};
+  QueryWalker<V>(v).expr(*site.call);
+  return array;
+}
+
+RowOrder loopOrder(const LockSite& site, const Statement& loop, Context& in) {
   if (loop.context == PlContext::ForQuery) {
     if (!loop.query.empty()) return in.orders.of(loop.query[0]);
     for (const Variable& v : in.index.function().variables)  // FOR r IN a_bound_cursor LOOP
       if (v.name == loop.name && !v.query.empty()) return in.orders.of(v.query[0]);
     return RowOrder::Unknown;
   }
+  if (const Expr* array = indexedArray(site, loop)) return in.orders.ofArray(*array);
   // FOREACH; the bounds of an integer FOR are numbers and give Unknown.
   if (loop.head != "FOREACH" || loop.query.empty() || loop.query[0].targets.size() != 1) return RowOrder::Unknown;
   return in.orders.ofArray(loop.query[0].targets[0].expr);
@@ -166,7 +194,10 @@ bool keyComesFromCall(const LockSite& site) {
 bool reportLoop(const LockSite& site, Context& in, Report& report) {
   if (site.key.constant || !keyComesFromCall(site)) return false;
   const Statement* loop = loopOf(site, in.index);
-  if (!loop || givesBackInLoop(site, in) || loopOrder(*loop, in) != RowOrder::Unordered) return false;
+  if (!loop || givesBackInLoop(site, in)) return false;
+  // An ordered loop inside of one that is not: its sets come in any order.
+  for (int depth = 0; loop && loopOrder(site, *loop, in) != RowOrder::Unordered; ++depth) loop = depth < 4 ? loopAround(*loop, in.index) : nullptr;
+  if (!loop) return false;
   const bool array = loop->context == PlContext::ForRange;
   Finding& f =
       report.at(site, site.call->range,
@@ -276,6 +307,7 @@ const Rule kUnorderedLockSet{
         .clauses = {"several keys by blocking calls in one statement with no defined order | bad_join.sql",
                     "several keys of an array that nobody sorted | bad_unnest.sql",
                     "by one site in a loop over a query | bad_loop.sql",
+                    "in an ordered loop inside of an unordered one, or by index | bad_nested_loops.sql",
                     "by one site in a loop over an array | bad_foreach.sql"},
     },
     check};

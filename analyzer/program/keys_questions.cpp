@@ -281,10 +281,17 @@ bool isTemplate(const Value& piece) {
   return v.kind == ValueKind::Parameter && (v.name.starts_with("${") || v.name.starts_with("{{"));
 }
 
+// The piece at an end of text that was put together before: key := a || '/'; key := key || b ends with '/' where b follows.
+const Value& edgePiece(const Value& piece, bool last) {
+  const Value* v = &stripCasts(piece);
+  while (v->kind == ValueKind::Concat && !v->args.empty()) v = &stripCasts(last ? v->args.back() : v->args.front());
+  return *v;
+}
+
 std::optional<Ambiguity> noSeparator(const Value& v) {
   for (std::size_t i = 0; i + 1 < v.args.size(); ++i) {
-    const Value& a = v.args[i];
-    const Value& b = v.args[i + 1];
+    const Value& a = edgePiece(v.args[i], true);
+    const Value& b = edgePiece(v.args[i + 1], false);
     if (isKnown(a) || isKnown(b) || selfDelimiting(a) || selfDelimiting(b) || sameValue(a, b)) continue;
     if (isTemplate(a) && isTemplate(b)) continue;
     if (a.kind == ValueKind::Unknown || b.kind == ValueKind::Unknown || a.kind == ValueKind::Null || b.kind == ValueKind::Null) continue;
@@ -292,6 +299,18 @@ std::optional<Ambiguity> noSeparator(const Value& v) {
                      fmt::format("{} and {} are joined without a separator: ('ab', 'c') and ('a', 'bc') give the same text", display(a), display(b))};
   }
   return std::nullopt;
+}
+
+// string_agg(name, ''), array_to_string(names, ''): as many parts as there are, with nothing between them.
+std::optional<Ambiguity> joinedParts(const Value& v) {
+  const bool rows = v.kind == ValueKind::Aggregate && v.name == "string_agg";
+  const bool elements = v.kind == ValueKind::Call && v.name == "array_to_string";
+  if ((!rows && !elements) || v.args.size() < 2 || isKnown(v)) return std::nullopt;
+  const auto separator = constantText(v.args[1]);
+  const Value& part = v.args[0];
+  if (!separator || !separator->empty() || isKnown(part) || selfDelimiting(part) || part.kind == ValueKind::Unknown) return std::nullopt;
+  return Ambiguity{AmbiguityKind::NoSeparator, &v, &part, &part,
+                   fmt::format("{} joins its parts with '' between them: ('ab', 'c') and ('a', 'bc') give the same text", v.name + "()")};
 }
 
 // multiplier · value in a sum of such terms
@@ -368,6 +387,7 @@ std::optional<Ambiguity> ambiguousComposition(const Value& v) {
   if (isKnown(v)) return std::nullopt;
   if (v.kind == ValueKind::Concat)
     if (auto a = noSeparator(v)) return a;
+  if (auto a = joinedParts(v)) return a;
   const bool sum = v.kind == ValueKind::Arithmetic && (v.name == "+" || v.name == "-" || v.name == "|" || v.name == "#");
   if (sum) {
     if (auto a = packed(v)) return a;

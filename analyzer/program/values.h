@@ -81,6 +81,7 @@ class Resolver {
   std::optional<Value> hostPlaceholder(const Expr& e, const ValueScope& scope);  // host_values.cpp
   std::optional<Value> variable(const std::string& name, const std::string& field, const Expr& e, const ValueScope& scope);
   Value plainVariable(const Variable& v, const void* identity, const Expr& e, const ValueScope& scope);
+  std::optional<Value> reachingValue(const Variable& v, const Expr& e, const ValueScope& outside);
   Value recordField(const Variable& v, const std::string& field, const Expr& e, const ValueScope& scope);
   std::optional<Value> writtenValue(const Statement& s, const std::string& name, const ValueScope& scope);
   const std::vector<const Statement*>& writesOf(const Function& function, const std::string& name);

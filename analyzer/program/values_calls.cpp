@@ -143,6 +143,12 @@ Value Resolver::builtin(const std::string& name, const Expr& e, List<Value> args
   if (known != nullptr && known->kind == BuiltinKind::Aggregate) return aggregate(name, std::move(args), e, scope);
   if (entry(kHashes, name) != kHashes.end()) return hash(name, std::move(args), e, scope);
   if (name == "concat" || name == "concat_ws" || name == "format") return concatCall(name, std::move(args), e, scope);
+  // array_to_string(ARRAY[a, b], '/') puts together what concat_ws('/', a, b) does.
+  if (name == "array_to_string" && args.size() == 2 && args[0].kind == ValueKind::Call && args[0].name == "array" && args[1].kind == ValueKind::Text) {
+    std::vector<Value> pieces{args[1]};
+    pieces.insert(pieces.end(), args[0].args.begin(), args[0].args.end());
+    return concatCall("concat_ws", std::move(pieces), e, scope);
+  }
   for (const Value& a : args)
     if (isError(a)) return a;
 

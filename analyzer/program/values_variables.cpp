@@ -239,22 +239,61 @@ std::optional<Value> Resolver::writtenValue(const Statement& s, const std::strin
   return value;
 }
 
+namespace {
+
+// The write that certainly gave the variable its value where `place` stands: the last one before it in the same block, where nothing
+// comes between. Null: another block's, a CALL's, or none.
+const Statement* reachingWrite(const Function& f, const std::string& name, const SourceRange& place) {
+  for (const Block& b : f.blocks) {
+    const auto holds = [&](const Event& e) { return !e.statement.empty() && e.statement[0].range.file == place.file && e.statement[0].range.contains(place); };
+    auto at = std::ranges::find_if(b.events, holds);
+    if (at == b.events.end()) continue;
+    while (at != b.events.begin()) {
+      --at;
+      if (at->statement.empty()) continue;
+      const Statement& s = at->statement[0];
+      const auto written = [&](const std::string& target) { return std::ranges::count(writtenNames(target), name) > 0; };
+      if (std::ranges::any_of(s.into, written)) return &s;
+      if (s.kind == StatementKind::Call) return nullptr;
+    }
+    return nullptr;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+// key := a; key := key || b: of several writes the one that reaches this use.
+std::optional<Value> Resolver::reachingValue(const Variable& v, const Expr& e, const ValueScope& outside) {
+  const Statement* write = reachingWrite(*outside.function, v.name, e.range);
+  if (write == nullptr || std::ranges::find(active_, static_cast<const void*>(write)) != active_.end()) return std::nullopt;
+  active_.push_back(write);
+  std::optional<Value> value;
+  if (write->context != PlContext::Default) value = writtenValue(*write, v.name, outside);
+  else if (!v.initial.empty()) value = resolve(v.initial[0], outside);
+  active_.pop_back();
+  return value;
+}
+
 // `identity`: the declaration, so that v := v + 1 is not followed into itself.
 Value Resolver::plainVariable(const Variable& v, const void* identity, const Expr& e, const ValueScope& scope) {
   const Function& f = *scope.function;
   const std::string type = canonicalType(typeName(v.type, scope));
   Value unknown = placed(Value{}, e.range, scope.unit);
   unknown.kind = ValueKind::Variable, unknown.name = v.name, unknown.type = familyOf(type) == TypeFamily::NotKnown ? "" : type;
-  if (std::ranges::find(active_, identity) != active_.end() || active_.size() > 60) return unknown;
+  if (active_.size() > 60) return unknown;
+  const bool within = std::ranges::find(active_, identity) != active_.end();
   const auto& writes = writesOf(f, v.name);
   const bool initial = !v.initial.empty() && !v.initial[0].isNull();
+  if (within && writes.size() < 2 && !initial) return unknown;
   std::optional<Value> value;
   active_.push_back(identity);
   ValueScope outside = scope;
   outside.levels.clear(), outside.statement = nullptr;
-  if (writes.empty() && initial) value = resolve(v.initial[0], outside);
-  if (writes.size() == 1 && !initial && writes[0]->into.size() > 0) value = writtenValue(*writes[0], v.name, outside);
+  if (!within && writes.empty() && initial) value = resolve(v.initial[0], outside);
+  if (!within && writes.size() == 1 && !initial && writes[0]->into.size() > 0) value = writtenValue(*writes[0], v.name, outside);
   active_.pop_back();
+  if (!value && (writes.size() > 1 || initial)) value = reachingValue(v, e, outside);
   if (!value || value->kind == ValueKind::Unknown) return isError(value.value_or(unknown)) ? *value : unknown;
   if (value->may_be_null && nullChecked(f, v.name)) value->may_be_null = false, value->null_evidence.clear();
   Value result = convert(std::move(*value), unknown.type, true, e.range, scope.unit);

@@ -81,7 +81,8 @@ struct Ddl {
   std::int32_t function = -1;             // CreateFunction
   List<std::string> argument_types;      // Drop/Alter/Rename function: canonical, if written
   bool has_argument_types = false;
-  List<std::string> options;       // AlterFunction: "volatile", "stable", "immutable", "strict", "parallel safe", "cost 10", …
+  List<std::string> options;       // AlterFunction: "volatile", "stable", "immutable", "strict", "parallel safe", "cost 10", …;
+                                   // CreateTable: "partitioned"; view: "security_barrier"
   RareText new_name;
   List<ColumnDefinition> columns;
   List<List<std::string>> primary_keys, unique_keys;  // table-level constraints

@@ -26,6 +26,7 @@ struct Relation {
   SourceRange range;
   std::vector<Column> columns;                         // in order
   bool columns_known = false;                          // all of them
+  bool partitioned = false, security_barrier = false;
   std::vector<List<std::string>> unique_keys;          // column names; primary key first
   std::vector<List<std::string>> indexes;              // leading column names of each index, unique keys included
   const Query* view = nullptr;                         // view or materialized view: its query, and its column aliases

@@ -69,7 +69,7 @@ Flow demandOf(const Statement& s) {
       d.runs = Runs::Never, d.runs_blame = {Cause::PrepareOnly, s.range};
       break;
     case StatementKind::DeclareCursor:
-      d.runs = Runs::Never, d.runs_blame = {Cause::DeclareOnly, s.range};
+      d.planned_only = true, d.runs_blame = {Cause::DeclareOnly, s.range};
       break;
     case StatementKind::CreateTableAs:
       if (s.no_data) d.runs = Runs::Never, d.runs_blame = {Cause::WithNoData, s.range};
@@ -89,7 +89,7 @@ Flow demandOf(const Statement& s) {
       break;
     case PlContext::OpenCursor:
       if (s.kind == StatementKind::Query || s.kind == StatementKind::DeclareCursor)
-        d.runs = Runs::Never, d.runs_blame = {Cause::DeclareOnly, s.range};
+        d.planned_only = true, d.runs_blame = {Cause::DeclareOnly, s.range};
       break;
     default: break;
   }

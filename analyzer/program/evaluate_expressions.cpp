@@ -26,13 +26,15 @@ void runSubSelect(const Term& t, const Stages& stages, Tree& tree) {
   d.runs = host.runs, d.runs_blame = host.runs_blame, d.runs_sureness = host.runs_sureness, d.guard = host.guard;
   d.planned_only = host.planned_only, d.filtered = host.filtered;
   d.sureness = host.sureness;
+  d.row_marks = host.row_marks && stages.conjunct;  // as a join it is part of the level
   const bool per_row = namesAny(level, host.row_leaves);
   if (per_row) {
     d.once = host.once && !host.many;
     d.discards = host.discards;
     d.limited = host.limited, d.limit_blame = host.limit_blame;
   } else {
-    d.once = host.once;  // an InitPlan: once, when a row first asks for it
+    // An InitPlan: once, when a row first asks for it. If it depends on nothing at all, not again either.
+    d.once = host.once || !correlated(level);
   }
   if (t.sublink == SubLink::Exists) {
     d.pull = Pull::FirstRow;
@@ -59,6 +61,17 @@ void runSubSelect(const Term& t, const Stages& stages, Tree& tree) {
   runLevel(level, d, tree);
 }
 
+// Is there a call of an IMMUTABLE routine in it that the planner makes, whose result only the routine knows? It may decide for the others.
+bool plannerMayDecide(const Term& t) {
+  if (!leavesOf(t).empty()) return false;
+  bool calls = false;
+  forEachTerm(t, false, [&](const Term& x) {
+    calls = calls || (x.is(ExprKind::Call) && x.callee.routine && x.callee.volatility == Volatility::Immutable &&
+                      std::all_of(x.args.begin(), x.args.end(), isConstantTerm));
+  });
+  return calls;
+}
+
 // Operands of AND, OR, CASE, COALESCE after the first: they run if the ones before let them.
 void runGuarded(const Term& t, const Stages& stages, Tree& tree) {
   Flow flow = *stages.here;
@@ -79,6 +92,9 @@ void runGuarded(const Term& t, const Stages& stages, Tree& tree) {
         flow.guard = {Cause::GuardedBranch, t.args[i - 1].range()};
       }
     }
+    for (std::size_t k = i + 1; k < t.args.size() && !is_case && !t.is(ExprKind::Coalesce); ++k)
+      if (flow.runs > Runs::NeedNot && plannerMayDecide(t.args[k]))
+        flow.runs = Runs::NeedNot, flow.runs_blame = {Cause::ShortCircuit, t.args[k].range()}, flow.runs_sureness = Sureness::Always;
     runTerm(a, inner, tree);
     if (!lock && containsLock(a)) lock = &a;
   }

@@ -111,7 +111,11 @@ class LevelRun {
   void dropUnused(Leaf& leaf);
   bool isGate(const Term& c) const;
   std::set<int> own(const Term& c) const;
-  enum class LockTest { OtherColumns, OwnResult, Keeps };  // Keeps: no row that was locked is rejected
+  // What a condition on the leaf's columns says of the rows that lock calls in its select list have locked.
+  struct LockTest {
+    std::vector<int> spared;  // calls of which no row that was locked is rejected
+    bool own_result = false;  // it rejects rows because their lock was obtained
+  };
   LockTest testOf(const Term& c, const Leaf& leaf) const;
   SourceRange joinRange(const std::set<int>& mine) const;
   CallPosition positionOf(const Term& c) const;

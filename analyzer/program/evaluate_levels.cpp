@@ -84,7 +84,7 @@ std::vector<Term> orderTerms(const Level& l) {
 }
 
 RowOrder naturalOrder(const Level& l, const Tree& tree, int depth) {
-  if (l.grouped || l.distinct != DistinctKind::None || levelAggregates(l)) return {};
+  if (l.grouped || l.distinct != DistinctKind::None || levelAggregates(l) || levelHasWindow(l)) return {};
   const Leaf* leaf = onlyLeaf(l);
   return leaf ? orderOfLeaf(*leaf, tree, depth) : RowOrder{};
 }

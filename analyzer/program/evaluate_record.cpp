@@ -18,7 +18,7 @@ bool earlier(const Blame& a, const Blame& b) {
 }
 
 // The same call on two ways: the maximum, with the reasons of the one that decides.
-void combine(Site& site, const Evaluation& e) {
+void combine(Site& site, const Evaluation& e, bool one_key = true) {
   Evaluation& old = site.evaluation;
   if (!site.seen) {
     site.seen = true;
@@ -33,7 +33,8 @@ void combine(Site& site, const Evaluation& e) {
   Evaluation both = e.rows > old.rows || (e.rows == old.rows && e.sureness < old.sureness) ? e : old;
   const Evaluation& other = both == e ? old : e;
   both.runs = std::max(e.runs, old.runs);
-  if (e.runs == Runs::Once && old.runs == Runs::Once) both.runs = Runs::PerRow, both.repeated = true;  // two copies, one key
+  if (e.runs == Runs::Once && old.runs == Runs::Once) both.runs = Runs::PerRow, both.repeated = one_key;  // two copies
+  if (e.runs != old.runs && std::max(e.runs, old.runs) == Runs::Once) both.runs = Runs::PerRow;  // once here, and perhaps there too
   if (both.runs > Runs::NeedNot && both.runs_blame.cause != Cause::GuardedBranch) both.runs_blame = {};
   both.plan_time = e.plan_time || old.plan_time;
   both.repeated = both.repeated || other.repeated;
@@ -41,8 +42,8 @@ void combine(Site& site, const Evaluation& e) {
   if (both.limited && both.limit_blame.cause == Cause::None) both.limit_blame = other.limit_blame;
   both.whole_relation = e.whole_relation || old.whole_relation;
   if (both.relation.empty()) both.relation = other.relation;
-  if (e.order != old.order) both.order = CallOrder::Undefined;
-  both.sorted_by_key = e.sorted_by_key && old.sorted_by_key;
+  if (e.order != old.order || !one_key) both.order = CallOrder::Undefined;
+  both.sorted_by_key = e.sorted_by_key && old.sorted_by_key && both.order == CallOrder::Defined;
   if (both.series != other.series) both.series = -1;
   old = both;
 }
@@ -112,15 +113,19 @@ Evaluation evaluationOf(const Term& call, const Flow& f) {
   }
   if (e.runs == Runs::Never) return e;
 
+  const auto spared = [&](const Discard& d) {
+    return std::any_of(call.sites.begin(), call.sites.end(),
+                       [&](int site) { return std::find(d.spared.begin(), d.spared.end(), site) != d.spared.end(); });
+  };
   Discard worst;
   for (const Discard& d : f.discards) {
-    if (single && d.absorbed) continue;
+    if ((single && d.absorbed) || spared(d)) continue;
     if (stronger(d, worst)) worst = d;
   }
   e.rows = worst.rows, e.sureness = worst.sureness, e.rows_blame = worst.blame;
   constexpr std::size_t kEnoughOthers = 20;  // nobody reads more
   for (const Discard& d : f.discards)
-    if (e.others.size() < kEnoughOthers && !(single && d.absorbed) && d.rows != Rows::Exact && !(d.blame == worst.blame) &&
+    if (e.others.size() < kEnoughOthers && !(single && d.absorbed) && !spared(d) && d.rows != Rows::Exact && !(d.blame == worst.blame) &&
         std::find(e.others.begin(), e.others.end(), d.blame) == e.others.end())
       e.others.push_back(d.blame);
   std::sort(e.others.begin(), e.others.end(), earlier);
@@ -163,25 +168,51 @@ Evaluation evaluationOf(const Term& call, const Flow& f) {
 
 void record(const Term& call, const Flow& f, Tree& tree) {
   const Evaluation e = evaluationOf(call, f);
-  for (const int site : call.sites) combine(tree.sites[static_cast<std::size_t>(site)], e);
+  const bool one_key = !keyVaries(call, f.row_leaves, true);
+  for (const int site : call.sites) combine(tree.sites[static_cast<std::size_t>(site)], e, one_key);
 }
 
-void recordNever(const Term& term, Cause cause, const SourceRange& range, Tree& tree, CallPosition position) {
+namespace {
+
+Evaluation neverRun(Cause cause, const SourceRange& range, CallPosition position) {
   Evaluation e;
   e.runs = Runs::Never, e.order = CallOrder::Single, e.position = position;
   e.runs_blame = {cause, range};
-  forEachTerm(term, true, [&](const Term& t) {
-    for (const int site : t.sites) combine(tree.sites[static_cast<std::size_t>(site)], e);
-  });
+  return e;
+}
+
+Evaluation foldedAway(const Term& call, const Evaluation& never) {
+  if (!isPlanTime(call)) return never;
+  Evaluation e;
+  e.position = never.position, e.plan_time = true, e.order = CallOrder::Single, e.runs = Runs::Once;
+  e.rows = Rows::Superset, e.rows_blame = {Cause::PlanTime, call.range()};
+  return e;
+}
+
+void recordAll(const Term& t, const Evaluation& e, Tree& tree) {
+  for (const int site : t.sites) combine(tree.sites[static_cast<std::size_t>(site)], e);
+}
+
+}  // namespace
+
+void recordNever(const Term& term, Cause cause, const SourceRange& range, Tree& tree, CallPosition position) {
+  const Evaluation e = neverRun(cause, range, position);
+  forEachTerm(term, true, [&](const Term& t) { recordAll(t, e, tree); });
 }
 
 void recordNever(const Level& level, Cause cause, const SourceRange& range, Tree& tree) {
-  Evaluation e;
-  e.runs = Runs::Never, e.order = CallOrder::Single;
-  e.runs_blame = {cause, range};
-  forEachTerm(level, [&](const Term& t) {
-    for (const int site : t.sites) combine(tree.sites[static_cast<std::size_t>(site)], e);
-  });
+  const Evaluation e = neverRun(cause, range, CallPosition::Other);
+  forEachTerm(level, [&](const Term& t) { recordAll(t, e, tree); });
+}
+
+void recordFolded(const Term& term, Cause cause, const SourceRange& range, Tree& tree, CallPosition position) {
+  const Evaluation e = neverRun(cause, range, position);
+  forEachTerm(term, true, [&](const Term& t) { recordAll(t, foldedAway(t, e), tree); });
+}
+
+void recordFolded(const Level& level, Cause cause, const SourceRange& range, Tree& tree) {
+  const Evaluation e = neverRun(cause, range, CallPosition::Other);
+  forEachTerm(level, [&](const Term& t) { recordAll(t, foldedAway(t, e), tree); });
 }
 
 }  // namespace pglocklint::evaluation

@@ -37,7 +37,7 @@ std::optional<int> compareConstants(const Term& a, const Term& b) {
 void foldOperator(Term& t, Tree& tree) {
   for (const Term& a : t.args)
     if (a.isNull()) {  // every built-in operator is strict
-      for (const Term& b : t.args) recordNever(b, Cause::NullKey, a.range(), tree);
+      for (const Term& b : t.args) recordFolded(b, Cause::NullKey, a.range(), tree);
       return become(t, constant(LiteralKind::Null, "", t.source));
     }
   if (t.args.size() != 2) return;
@@ -80,7 +80,8 @@ void foldJunction(Term& t, Tree& tree) {
     if (is_and ? t.args[i].isFalse() : t.args[i].isTrue()) {
       const Term decider = t.args[i];
       for (std::size_t k = 0; k < t.args.size(); ++k)
-        if (k != i) recordNever(t.args[k], is_and ? Cause::ConstantFalse : Cause::ShortCircuit, decider.range(), tree);
+        if (k < i) recordFolded(t.args[k], is_and ? Cause::ConstantFalse : Cause::ShortCircuit, decider.range(), tree);
+        else if (k > i) recordNever(t.args[k], is_and ? Cause::ConstantFalse : Cause::ShortCircuit, decider.range(), tree);
       return become(t, boolean(!is_and, decider.source));
     }
   std::vector<Term> kept;
@@ -166,6 +167,15 @@ void foldCoalesce(Term& t, Tree& tree) {
     return;
   }
   t.args = std::move(kept);
+}
+
+// With a NULL on either side it is its first operand, and the second is not looked at.
+void foldNullIf(Term& t, Tree& tree) {
+  if (t.args.size() != 2 || (!t.args[0].isNull() && !t.args[1].isNull())) return;
+  const SourceRange null = t.args[t.args[0].isNull() ? 0 : 1].range();
+  recordFolded(t.args[1], Cause::NullKey, null, tree);
+  Term first = std::move(t.args[0]);
+  t = std::move(first);
 }
 
 // --- R0: SQL functions of one SELECT expression are replaced by it (inline_function) -----------------------------------
@@ -255,7 +265,7 @@ void foldCall(Term& t, Tree& tree) {
   if (t.callee.known && t.callee.strict && !t.callee.aggregate && !t.callee.window && !t.callee.returns_set)
     for (const Term& a : t.args)
       if (a.isNull()) {
-        recordNever(t, Cause::NullKey, a.range(), tree);
+        recordFolded(t, Cause::NullKey, a.range(), tree);  // itself is no constant call: it has no result to be folded to
         return become(t, constant(LiteralKind::Null, "", t.source));
       }
   if (inlineScalar(t, tree)) {
@@ -285,6 +295,7 @@ void fold(Term& t, Tree& tree) {
       if (t.args.size() == 1 && t.args[0].isNull()) return become(t, t.args[0]);
       return;
     case ExprKind::Coalesce: return foldCoalesce(t, tree);
+    case ExprKind::NullIf: return foldNullIf(t, tree);
     case ExprKind::Op: return foldOperator(t, tree);
     case ExprKind::Call: return foldCall(t, tree);
     case ExprKind::NullTest:
@@ -398,9 +409,16 @@ int outputIndex(const std::string& name, int leaf, const Level& l, const Tree& t
   return -1;
 }
 
-void pullUp(FromNode& node, Level& level, Tree& tree);
+void pullUp(FromNode& node, Level& level, bool nullable, Tree& tree);
 
-void merge(FromNode& node, Level& level, Tree& tree) {
+void pinJoins(FromNode& node) {
+  node.pinned = true;
+  for (FromNode& side : node.sides) pinJoins(side);
+}
+
+// `nullable`: on a side of an outer join that may be filled up with NULLs. What is no plain column there is computed at its place and
+// carried up as a value that all of the sub-select's leaves belong to.
+void merge(FromNode& node, Level& level, bool nullable, Tree& tree) {
   const int id = node.leaf.id;
   Level child = std::move(node.leaf.query[0]);
   const FromItem* source = node.source;
@@ -416,7 +434,11 @@ void merge(FromNode& node, Level& level, Tree& tree) {
     const int i = outputIndex(column.name, id, child, tree);
     if (i >= 0 && child.targets[static_cast<std::size_t>(i)].name != "*") {
       used[static_cast<std::size_t>(i)] = true;
-      return child.targets[static_cast<std::size_t>(i)].term;
+      const Term& target = child.targets[static_cast<std::size_t>(i)].term;
+      if (!nullable || !target.is(ExprKind::Const)) return target;
+      Term carried;  // NULL where its side is filled up: no constant to reckon with
+      carried.kind = ExprKind::Other, carried.source = target.source, carried.args.push_back(target);
+      return carried;
     }
     Term t;
     if (column.name == "*" && star == kNoLeaf) {
@@ -429,11 +451,13 @@ void merge(FromNode& node, Level& level, Tree& tree) {
     return t;
   };
   substitute(level, id, replace, tree);
-  for (std::size_t i = 0; i < child.targets.size(); ++i)
-    if (!used[i])
-      recordNever(child.targets[i].term, Cause::PrunedTarget, child.targets[i].term.range(), tree, CallPosition::SelectList);
+  for (std::size_t i = 0; i < child.targets.size(); ++i) {
+    const Term& target = child.targets[i].term;
+    if (!used[i]) recordNever(target, Cause::PrunedTarget, target.range(), tree, CallPosition::SelectList);
+    else if (nullable && !target.is(ExprKind::Column)) pinJoins(node);
+  }
   // What was merged may hold sub-selects of its own, at every depth.
-  for (FromNode& side : node.sides) pullUp(side, level, tree);
+  for (FromNode& side : node.sides) pullUp(side, level, nullable, tree);
 }
 
 // A set-returning SQL function in FROM that is not VOLATILE is the sub-select it stands for (inline_set_returning_function).
@@ -463,8 +487,11 @@ void inlineRows(Leaf& leaf, Tree& tree) {
   leaf.query.push_back(std::move(body));
 }
 
-void pullUp(FromNode& node, Level& level, Tree& tree) {
-  for (FromNode& side : node.sides) pullUp(side, level, tree);
+void pullUp(FromNode& node, Level& level, bool nullable, Tree& tree) {
+  for (std::size_t i = 0; i < node.sides.size(); ++i) {
+    const bool filled = node.join == JoinType::Full || (node.join == JoinType::Left && i == 1) || (node.join == JoinType::Right && i == 0);
+    pullUp(node.sides[i], level, nullable || filled, tree);
+  }
   if (!node.is_leaf) return;
   Leaf& leaf = node.leaf;
   if (leaf.kind == LeafKind::Cte && !leaf.self_reference && leaf.cte >= 0) {
@@ -477,8 +504,9 @@ void pullUp(FromNode& node, Level& level, Tree& tree) {
     }
   }
   if (leaf.kind == LeafKind::Function) inlineRows(leaf, tree);
-  if (leaf.kind == LeafKind::SubQuery && leaf.query.size() == 1 && !tree.gaveUp() && isSimple(leaf.query[0]))
-    merge(node, level, tree);
+  if (leaf.kind == LeafKind::SubQuery && leaf.query.size() == 1 && !tree.gaveUp() && isSimple(leaf.query[0]) &&
+      !tree.info(leaf.id).barrier)
+    merge(node, level, nullable, tree);
 }
 
 // --- R5: outer joins ------------------------------------------------------------------------------------------------
@@ -549,7 +577,18 @@ bool reduce(FromNode& node, const std::vector<Term>& where) {
 
 // At most one row for each row of the left side?
 enum class Unique { No, Yes, ByConstant };
-Unique uniqueSide(const FromNode& right, const std::vector<Term>& on, const Tree& tree) {
+
+// Does a condition set a column equal to something that is the same for all rows of the level? Then the planner puts that in the place
+// of the column on the other side of joins too.
+bool bindsColumn(const Term& c, const std::set<int>& here) {
+  const auto fixed = [&](const Term& t) {
+    const std::set<int> named = leavesOf(t);
+    return std::none_of(named.begin(), named.end(), [&](int l) { return here.count(l) > 0; });
+  };
+  return isEquivalence(c) && fixed(c.args[0]) != fixed(c.args[1]);
+}
+
+Unique uniqueSide(const FromNode& right, const std::vector<Term>& on, const Level& level, const Tree& tree) {
   const Leaf& leaf = right.leaf;
   bool constant = false;
   if (leaf.kind == LeafKind::Table) {
@@ -581,6 +620,8 @@ Unique uniqueSide(const FromNode& right, const std::vector<Term>& on, const Tree
   if (!unique && l.grouped) unique = std::all_of(l.group_by.begin(), l.group_by.end(), bound);
   if (!unique && !l.grouped && levelAggregates(l)) unique = true;
   if (!unique) return Unique::No;
+  const std::set<int> here = leavesOf(level.from);
+  for (const Term& c : level.where) constant = constant || bindsColumn(c, here);
   return constant ? Unique::ByConstant : Unique::Yes;
 }
 
@@ -599,18 +640,18 @@ bool usedOutside(const Level& level, const FromNode& join, const std::set<int>& 
 // (join_is_removable).
 bool removeJoin(FromNode& node, const Level& level, Tree& tree) {
   if (node.is_leaf) return false;
-  if (node.join == JoinType::Left && node.sides.size() == 2 && node.sides[1].is_leaf) {
+  if (node.join == JoinType::Left && node.sides.size() == 2 && node.sides[1].is_leaf && !node.pinned) {
     const FromNode& right = node.sides[1];
     const std::set<int> leaves = leavesOf(right);
     if (!leaves.empty() && !usedOutside(level, node, leaves)) {
-      const Unique unique = uniqueSide(right, node.on, tree);
+      const Unique unique = uniqueSide(right, node.on, level, tree);
       // A condition without columns stops the removal on some versions, a key bound to a constant on others.
       const auto column_free = [](const Term& c) { return leavesOf(c).empty(); };
       const bool odd = std::any_of(node.on.begin(), node.on.end(), column_free) ||
                        std::any_of(level.where.begin(), level.where.end(), column_free);
       if (unique == Unique::Yes && !odd) {
         const SourceRange range = node.source ? node.source->range : SourceRange{};
-        for (const Term& c : node.on) recordNever(c, Cause::RemovedJoin, range, tree, CallPosition::On);
+        for (const Term& c : node.on) recordFolded(c, Cause::RemovedJoin, range, tree, CallPosition::On);
         Level gone;
         gone.from.push_back(right);
         recordNever(gone, Cause::RemovedJoin, range, tree);
@@ -738,6 +779,22 @@ bool isUnionAll(const Level& l) {
          l.limit.empty() && l.offset.empty() && !l.has_ctes;
 }
 
+// Comparisons of columns and constants, as far as they are known to be leakproof.
+bool leaksNothing(const Term& c) {
+  static const std::set<std::string> comparisons{"=", "<>", "!=", "<", ">", "<=", ">="};
+  const auto plain = [](const Term& t) { return t.is(ExprKind::Column) || t.is(ExprKind::Param) || isConstantTerm(t); };
+  switch (c.kind) {
+    case ExprKind::Op: return c.args.size() == 2 && comparisons.count(c.name) && plain(c.args[0]) && plain(c.args[1]);
+    case ExprKind::InList: return std::all_of(c.args.begin(), c.args.end(), plain);
+    case ExprKind::And:
+    case ExprKind::Or:
+    case ExprKind::Not:
+    case ExprKind::NullTest:
+    case ExprKind::BoolTest: return std::all_of(c.args.begin(), c.args.end(), [&](const Term& a) { return plain(a) || leaksNothing(a); });
+    default: return plain(c);
+  }
+}
+
 void pushInto(Leaf& leaf, std::vector<Term>& conditions, const std::set<int>& level_leaves, Tree& tree) {
   if (leaf.kind != LeafKind::SubQuery || leaf.query.empty() || leaf.query[0].isDml()) return;
   Level& child = leaf.query[0];
@@ -756,7 +813,7 @@ void pushInto(Leaf& leaf, std::vector<Term>& conditions, const std::set<int>& le
       outputs.push_back(index);
     }
     const bool known = std::all_of(outputs.begin(), outputs.end(), [](int i) { return i >= 0; });
-    const bool may = about && known && !namesUnknownLeaf(c) && !hasSubPlan(c) && !tree.gaveUp() &&
+    const bool may = about && known && (!tree.info(leaf.id).barrier || leaksNothing(c)) && !namesUnknownLeaf(c) && !hasSubPlan(c) && !tree.gaveUp() &&
                      (isUnionAll(child) || mayEnter(c, outputs, child));
     if (may) enter(std::move(c), leaf.id, names, child, tree);
     else kept.push_back(std::move(c));
@@ -777,7 +834,7 @@ void lowerHaving(Level& level) {
   if (!level.grouped || level.grouping_sets) return;
   std::vector<Term> kept;
   for (Term& c : level.having) {
-    if (!containsAggregate(c) && !volatileDeep(c) && !containsSubSelect(c)) level.where.push_back(std::move(c));
+    if (!containsAggregate(c) && !volatileDeep(c) && !hasSubPlan(c)) level.where.push_back(std::move(c));
     else kept.push_back(std::move(c));
   }
   level.having = std::move(kept);
@@ -786,7 +843,7 @@ void lowerHaving(Level& level) {
 }  // namespace
 
 void rewriteLevel(Level& level, Tree& tree) {
-  for (FromNode& n : level.from) pullUp(n, level, tree);
+  for (FromNode& n : level.from) pullUp(n, level, false, tree);
   foldLevel(level, tree);
   lowerHaving(level);
   hoist(level);

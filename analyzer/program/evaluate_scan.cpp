@@ -98,10 +98,11 @@ void LevelRun::gate(std::size_t index) {
   f.limited = false;
   for (std::size_t p = 0; p < level_.where.size(); ++p)
     if (p != index && where_conditions_[p].gate) f.guard = {Cause::GuardedBranch, level_.where[p].range()};
-  // Over a UNION ALL the gate is copied into each arm; an InitPlan stays one.
+  // Over a UNION ALL the gate is copied into each arm, over a partitioned table to each partition; an InitPlan stays one.
   const Leaf* leaf = onlyLeaf(level_);
-  if (leaf && leaf->kind == LeafKind::SubQuery && !leaf->query.empty() && leaf->query[0].arms.size() > 1)
-    f.many = true, f.repeated = true;
+  const bool arms = leaf && leaf->kind == LeafKind::SubQuery && !leaf->query.empty() && leaf->query[0].arms.size() > 1;
+  const Relation* table = leaf && leaf->kind == LeafKind::Table ? tree_.info(leaf->id).relation : nullptr;
+  if (arms || (table && table->partitioned)) f.many = true, f.repeated = true;
   runTerm(level_.where[index], {&f, nullptr, nullptr, true}, tree_);
 }
 
@@ -205,43 +206,61 @@ void LevelRun::conditions() {
 
 // --- FROM -------------------------------------------------------------------------------------------------------------
 
-// What a condition says of a row that a lock call in the leaf's select list has locked.
+namespace {
+
+// The selects that a level's rows come from: itself, or the arms of a set operation.
+void collectSelects(const Level& level, std::vector<const Level*>& out) {
+  if (level.kind != QueryKind::SetOperation) return out.push_back(&level);
+  for (const Level& arm : level.arms) collectSelects(arm, out);
+}
+
+}  // namespace
+
 LevelRun::LockTest LevelRun::testOf(const Term& c, const Leaf& leaf) const {
-  const Level* level = nullptr;
-  if (leaf.kind == LeafKind::SubQuery && !leaf.query.empty()) level = &leaf.query[0];
+  std::vector<const Level*> selects;
+  if (leaf.kind == LeafKind::SubQuery && !leaf.query.empty()) collectSelects(leaf.query[0], selects);
   if (leaf.kind == LeafKind::Cte && leaf.cte >= 0) {
     const CteDef& def = tree_.ctes[static_cast<std::size_t>(leaf.cte)];
-    if (!def.level.empty()) level = &def.level[0];
+    if (!def.level.empty()) collectSelects(def.level[0], selects);
   }
-  while (level && level->kind == QueryKind::SetOperation && !level->arms.empty()) level = &level->arms[0];
-  if (!level || containsSubSelect(c)) return LockTest::OtherColumns;
+  LockTest out;
+  if (containsSubSelect(c)) return out;
   // ok OR due < now(): a row without the lock may pass, but none with it is rejected.
-  if (c.is(ExprKind::Or) && std::any_of(c.args.begin(), c.args.end(), [&](const Term& a) { return testOf(a, leaf) == LockTest::Keeps; }))
-    return LockTest::Keeps;
-  Term tested = c;
-  bool only = true;
-  const auto& names = tree_.info(leaf.id).columns;
-  std::function<void(Term&)> replace = [&](Term& t) {
-    if (t.is(ExprKind::Column)) {
-      bool found = false;
-      for (std::size_t i = 0; i < names.size() && i < level->targets.size() && !found; ++i)
-        if (t.leaf == leaf.id && names[i].name == t.name && containsLock(level->targets[i].term)) {
-          Term by = level->targets[i].term;
-          t = std::move(by);
-          found = true;
-        }
-      only = only && found;
-      return;
+  if (c.is(ExprKind::Or))
+    for (const Term& a : c.args) {
+      const LockTest one = testOf(a, leaf);
+      out.spared.insert(out.spared.end(), one.spared.begin(), one.spared.end());
     }
-    for (Term& a : t.args) replace(a);
-  };
-  replace(tested);
-  if (!only || !containsLock(tested)) return LockTest::OtherColumns;
-  return keepsLockedRows(tested) ? LockTest::Keeps : LockTest::OwnResult;
+  const auto& names = tree_.info(leaf.id).columns;
+  for (const Level* select : selects) {
+    Term tested = c;
+    bool only = true;
+    const std::function<void(Term&)> replace = [&](Term& t) {
+      if (t.is(ExprKind::Column)) {
+        bool found = false;
+        for (std::size_t i = 0; i < names.size() && i < select->targets.size() && !found; ++i)
+          if (t.leaf == leaf.id && names[i].name == t.name && containsLock(select->targets[i].term)) {
+            Term by = select->targets[i].term;
+            t = std::move(by);
+            found = true;
+          }
+        only = only && found;
+        return;
+      }
+      for (Term& a : t.args) replace(a);
+    };
+    replace(tested);
+    if (!only || !containsLock(tested)) continue;
+    if (!keepsLockedRows(tested)) out.own_result = true;
+    else forEachTerm(tested, true, [&](const Term& t) { out.spared.insert(out.spared.end(), t.sites.begin(), t.sites.end()); });
+  }
+  return out;
 }
 
 // R4's shadow: columns of a sub-select that stays one, which nobody reads and which call nothing volatile, are not computed.
+// Unless its rows may have to be looked at again when another transaction has changed the target row: then they are kept whole.
 void LevelRun::dropUnused(Leaf& leaf) {
+  if (demand_.row_marks || level_.isDml() || (level_.source && !level_.source->locking.empty())) return;
   Level& child = leaf.query[0];
   if (child.kind != QueryKind::Select || child.distinct != DistinctKind::None) return;
   std::set<std::string> used;
@@ -343,16 +362,21 @@ void LevelRun::leaf(Leaf& leaf, bool nullable, const std::vector<Term>* on) {
   const bool alone = leaves_.size() <= 1;
   Flow f = where_;
   f.row_leaves = leaves_, f.position = CallPosition::From, f.filtered = true;
-  f.once = demand_.once;
+  f.once = demand_.once, f.resorted = f.row_marks = false;
   // Conditions that stayed here discard rows of the leaf, unless they ask only for its lock.
   for (std::size_t i = 0; i < level_.where.size(); ++i) {
     const Condition& c = where_conditions_[i];
     if (c.gate) continue;
     const SourceRange range = level_.where[i].range();
-    if (c.semi_join) discard(f, Rows::PlanDependent, Sureness::ByPlan, Cause::SemiJoin, range);
-    else if (!alone && !c.leaves.count(leaf.id) && !c.is_volatile) continue;
-    else if (const LockTest test = testOf(level_.where[i], leaf); test != LockTest::Keeps)
-      discard(f, Rows::Superset, Sureness::Always, test == LockTest::OwnResult ? Cause::OwnCondition : Cause::OuterCondition, range);
+    if (c.semi_join) {
+      discard(f, Rows::PlanDependent, Sureness::ByPlan, Cause::SemiJoin, range);
+      if (leaf.kind == LeafKind::SubQuery) f.once = false;  // a join: read again and again on some plans
+    } else if (!alone && !c.leaves.count(leaf.id) && !c.is_volatile) continue;
+    else {
+      LockTest test = testOf(level_.where[i], leaf);
+      discard(f, Rows::Superset, Sureness::Always, test.own_result ? Cause::OwnCondition : Cause::OuterCondition, range);
+      f.discards.back().spared = std::move(test.spared);
+    }
     f.pull = Pull::All;  // rows are asked for until one passes
   }
   std::set<int> outer;  // what it names of the other leaves

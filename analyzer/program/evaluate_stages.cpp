@@ -72,11 +72,14 @@ void LevelRun::makeFlows() {
   const bool aggregates = levelAggregates(level_);
   const bool plain_aggregate = aggregates && !level_.grouped;
   const bool many_out = level_.grouped || (!aggregates && many_from_) || levelReturnsSets(level_);
-  const RowOrder natural = naturalOrder(level_, tree_);
-  const RowOrder sorted{CallOrder::Defined, orderTerms(level_)};
+  const bool others = demand_.others_each_time || (!demand_.once && correlated(level_));
+  const RowOrder natural = others ? RowOrder{} : naturalOrder(level_, tree_);
+  const RowOrder sorted = others || demand_.resorted ? RowOrder{} : RowOrder{CallOrder::Defined, orderTerms(level_)};
   const bool sorts = !level_.order_by.empty();
 
   Flow all = tail(demand_, many_out);
+  all.others_each_time = others;
+  all.row_marks = all.row_marks || (level_.source && !level_.source->locking.empty());
   all.position = CallPosition::SelectList;
   all.filtered = all.filtered || !level_.where.empty() || !level_.having.empty() || all.limited || demand_.limited;
 
@@ -86,7 +89,7 @@ void LevelRun::makeFlows() {
   late_ = ordered(all, sorts ? sorted : natural);
   if (one) late_.many = false;
 
-  const bool index = indexGives(sorted.terms, level_, tree_) && !level_.grouped;
+  const bool index = indexGives(orderTerms(level_), level_, tree_) && !level_.grouped;
   const Flow sort_input = ordered(sorts ? block(all, index ? Sureness::ByPlan : Sureness::Always) : all, natural);
   order_key_ = sorts ? ordered(block(all, Sureness::Always,
                                      {Cause::OrderByCall, level_.source ? level_.source->order_range : SourceRange{}}),
@@ -118,7 +121,13 @@ void LevelRun::makeGroupFlows(const Flow& sort_input, bool plain_aggregate) {
     aggregate_.many = many_from_;
     for (const Term& h : level_.having)
       if (!h.isTrue() && !h.isFalse()) discard(aggregate_, Rows::Superset, Sureness::Always, Cause::Having, h.range());
-    if (const Leaf* leaf = onlyLeaf(level_)) aggregate_ = ordered(aggregate_, orderOfLeaf(*leaf, tree_));
+    // Grouping may sort its input, and so may an aggregate that wants its arguments sorted or distinct (16 and later).
+    bool sorted_input = level_.grouped;
+    const auto asks = [&](const Term& t) { sorted_input = sorted_input || !t.order.empty() || (t.source && t.source->call_distinct); };
+    for (const Output& o : level_.targets) forEachTerm(o.term, false, asks);
+    for (const Term& h : level_.having) forEachTerm(h, false, asks);
+    if (const Leaf* leaf = onlyLeaf(level_); leaf && !sorted_input && !aggregate_.others_each_time)
+      aggregate_ = ordered(aggregate_, orderOfLeaf(*leaf, tree_));
     group_ = aggregate_;
     if (many_from_)
       discard(group_, Rows::Superset, Sureness::Always, Cause::GroupingKey, level_.source ? level_.source->range : SourceRange{});
@@ -134,7 +143,7 @@ void LevelRun::makeWhereFlow(const Flow& sort_input, bool plain_aggregate) {
   else if (level_.distinct == DistinctKind::On) where_ = block(sort_input);
   else if (level_.distinct == DistinctKind::All) where_ = block(sort_input, Sureness::ByPlan);
   else where_ = sort_input;
-  if (const Leaf* leaf = onlyLeaf(level_)) where_ = ordered(where_, orderOfLeaf(*leaf, tree_));
+  if (const Leaf* leaf = onlyLeaf(level_)) where_ = ordered(where_, where_.others_each_time ? RowOrder{} : orderOfLeaf(*leaf, tree_));
   where_.position = CallPosition::Where;
   where_.dead_targets = false;
   where_.many = false;
@@ -180,6 +189,13 @@ Flow LevelRun::targetFlow(const Output& o, std::size_t index) const {
           if (d.blame.cause == Cause::OrderByCall) d.blame.range = level_.source->order_by[i].expr.range;
     return f;
   }
+  if (demand_.resorted && !level_.order_by.empty() && containsLock(o.term)) {
+    // An arm of UNION, INTERSECT or EXCEPT: since 17 each of its columns is something to sort by, and so computed before its ORDER BY.
+    Flow f = block(late_, Sureness::ByPlan, {Cause::SetOperation, orElse(limitRange(level_), o.term.range())});
+    f.many = early_.many;
+    if (!level_.limit.empty()) discard(f, Rows::PlanDependent, Sureness::ByPlan, Cause::SetOperation, limitRange(level_), false);
+    return f;
+  }
   if (volatileDirect(o.term)) return late_;
   const bool sorted = !level_.order_by.empty() || level_.distinct == DistinctKind::On;
   if (!sorted || !containsLock(o.term)) return late_;
@@ -189,6 +205,14 @@ Flow LevelRun::targetFlow(const Output& o, std::size_t index) const {
   f.many = early_.many;
   f.order = early_.order, f.order_terms = early_.order_terms;
   const bool dear = costOf(o.term, tree_).low > 10;
+  // What is dear is put off together with what is volatile.
+  const bool company = std::any_of(level_.targets.begin(), level_.targets.end(), [](const Output& other) {
+    return !other.order_key && !other.group_key && !other.distinct_key && volatileDirect(other.term);
+  });
+  if (company && level_.distinct != DistinctKind::All) {
+    if (dear) return late_;
+    if (costOf(o.term, tree_).high > 10) f.order = CallOrder::Undefined, f.order_terms.clear();
+  }
   if (dear && !level_.limit.empty() && level_.distinct == DistinctKind::None)
     for (Discard& d : f.discards)
       if (d.blame.cause == cause) d.rows = Rows::PlanDependent, d.sureness = Sureness::ByCostOrPosition;
@@ -261,14 +285,14 @@ void LevelRun::select() {
   const bool plain_aggregate = levelAggregates(level_) && !level_.grouped;
   makeFlows();
   if (late_.runs == Runs::Never && demand_.runs != Runs::Never) {  // LIMIT 0
-    recordNever(level_, late_.runs_blame.cause, late_.runs_blame.range, tree_);
+    recordFolded(level_, late_.runs_blame.cause, late_.runs_blame.range, tree_);
     return;
   }
   if (!level_.killed_by.empty()) {
     const SourceRange range = level_.killed_by[0].range();
     Level dead = level_;
     if (plain_aggregate) dead.targets.clear(), dead.having.clear();
-    recordNever(dead, Cause::ConstantFalse, range, tree_);
+    recordFolded(dead, Cause::ConstantFalse, range, tree_);
     if (plain_aggregate) {
       never(aggregate_, Cause::ConstantFalse, range);
       targets();
@@ -301,7 +325,7 @@ void LevelRun::setOperation() {
   Flow base = tail(demand_, true);
   base.row_leaves.clear();
   if (base.runs == Runs::Never && demand_.runs != Runs::Never)
-    return recordNever(level_, base.runs_blame.cause, base.runs_blame.range, tree_);
+    return recordFolded(level_, base.runs_blame.cause, base.runs_blame.range, tree_);
   if (!level_.order_by.empty()) base = block(base);
   for (std::size_t i = 0; i < level_.arms.size(); ++i) {
     Flow f = base;
@@ -314,6 +338,7 @@ void LevelRun::setOperation() {
       }
     } else {
       f = block(f);
+      f.resorted = true;
       discard(f, Rows::Superset, Sureness::Always, Cause::SetOperation, level_.source ? level_.source->range : SourceRange{});
       if (i > 0 && level_.set_operator != SetOperator::Union && f.runs > Runs::NeedNot) f.runs = Runs::PerRow;
     }
@@ -331,6 +356,7 @@ void LevelRun::modify() {
   demand.runs = demand_.runs, demand.runs_blame = demand_.runs_blame, demand.once = demand_.once,
   demand.planned_only = demand_.planned_only;
   demand.guard = demand_.guard;
+  demand.row_marks = level_.kind != QueryKind::Insert;
   LevelRun run(level_, demand, tree_);
   if (level_.kind == QueryKind::Insert) {
     bool many = true;
@@ -352,7 +378,7 @@ void LevelRun::modify() {
     return;
   }
   run.makeFlows();
-  if (!level_.killed_by.empty()) return recordNever(level_, Cause::ConstantFalse, level_.killed_by[0].range(), tree_);
+  if (!level_.killed_by.empty()) return recordFolded(level_, Cause::ConstantFalse, level_.killed_by[0].range(), tree_);
   Flow row = run.late_;
   if (level_.kind == QueryKind::Merge) row.many = true;
   row.order = CallOrder::Undefined;
@@ -361,7 +387,10 @@ void LevelRun::modify() {
     row.position = position;
     for (const Output& o : list) runTerm(o.term, {&row, nullptr, nullptr}, tree_);
   };
-  all(level_.sets, CallPosition::SetClause), all(level_.returning, CallPosition::Returning);
+  all(level_.returning, CallPosition::Returning);
+  // A row with several partners is written once, but SET is computed for each of them.
+  row.many = row.many || leaves_.size() > 1;
+  all(level_.sets, CallPosition::SetClause);
   for (const Branch& b : level_.merge) {
     row.position = CallPosition::Where;
     Flow guarded = row;
@@ -402,6 +431,11 @@ void runCtes(Tree& tree) {
         if (leaf.kind == LeafKind::Cte && leaf.cte >= 0 && leaf.cte != static_cast<int>(i))
           readers[static_cast<std::size_t>(leaf.cte)].insert(static_cast<int>(i));
       });
+  // Who reads through a CTE that is inlined reads what that reads.
+  for (std::size_t i = 0; i < tree.ctes.size(); ++i)
+    if (tree.ctes[i].inlined)
+      for (std::set<int>& r : readers)
+        if (r.erase(static_cast<int>(i))) r.insert(readers[i].begin(), readers[i].end());
   std::set<int> left;
   for (std::size_t i = 0; i < tree.ctes.size(); ++i)
     if (!tree.ctes[i].inlined && !tree.ctes[i].level.empty()) left.insert(static_cast<int>(i));
@@ -425,7 +459,9 @@ void runCtes(Tree& tree) {
       continue;
     }
     if (def.demands.empty()) {
-      recordNever(level, Cause::UnreadCte, def.source->name_range, tree);
+      // What nobody names is not even planned.
+      if (def.references == 0) recordNever(level, Cause::UnreadCte, def.source->name_range, tree);
+      else recordFolded(level, Cause::UnreadCte, def.source->name_range, tree);
       continue;
     }
     d = def.demands[0];
@@ -441,7 +477,7 @@ void runCtes(Tree& tree) {
       if (!f.limited) d.limited = false;
       if (f.pull == Pull::All) d.pull = Pull::All;
     }
-    d.once = true, d.dead_targets = false;
+    d.once = true, d.dead_targets = d.others_each_time = d.resorted = d.row_marks = false;
     if (def.demands.size() > 1) d.guard = {};
     d.in_recursion = def.recursive;
     d.unconditional = false;

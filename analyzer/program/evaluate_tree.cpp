@@ -312,6 +312,7 @@ Leaf Builder::view(const FromItem& item, const Relation& relation) {
   tree_.depth -= 12;
   LeafInfo info;
   info.columns = columnsOf(leaf.query[0], info.columns_known);
+  info.barrier = relation.security_barrier;
   for (std::size_t i = 0; i < relation.view_columns.size() && i < info.columns.size(); ++i)
     info.columns[i].name = relation.view_columns[i];
   rename(info, item);

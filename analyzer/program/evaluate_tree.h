@@ -78,6 +78,7 @@ struct FromNode {
   Leaf leaf;
   JoinType join = JoinType::Inner;
   const FromItem* source = nullptr;
+  bool pinned = false;                     // cannot be removed: something that is computed here is needed above
   std::vector<FromNode> sides;
   std::vector<Term> on;                    // conjuncts
 };
@@ -133,6 +134,7 @@ struct LeafInfo {
   bool columns_known = false;
   const Relation* relation = nullptr;      // a table we know
   std::vector<Term> policies;
+  bool barrier = false;                    // a view with security_barrier: only conditions that leak nothing go into it
 };
 
 struct Via {
@@ -246,6 +248,10 @@ bool existsDropsTargets(const Level& level);
 void recordNever(const Term& term, Cause cause, const SourceRange& range, Tree& tree,
                  CallPosition position = CallPosition::Other);
 void recordNever(const Level& level, Cause cause, const SourceRange& range, Tree& tree);
+// The same for what is dropped after the planner has folded constants in it: calls of IMMUTABLE routines have run by then.
+void recordFolded(const Term& term, Cause cause, const SourceRange& range, Tree& tree,
+                  CallPosition position = CallPosition::Other);
+void recordFolded(const Level& level, Cause cause, const SourceRange& range, Tree& tree);
 
 // --- conditions (evaluate_conditions.cpp) --------------------------------------------------------------------------
 // Something that discards rows above a call.
@@ -254,6 +260,7 @@ struct Discard {
   Sureness sureness = Sureness::Always;
   Blame blame;
   bool absorbed = true;                    // does not matter to a call that runs once
+  std::vector<int> spared;                 // sites: rows are discarded because these calls did not get their lock
 };
 
 struct Cost { double low = 0, high = 0; };               // in operators; high > low where types are not known
@@ -299,6 +306,9 @@ struct Flow {
   bool filtered = false;                   // rows may be missing: a condition or LIMIT stands between here and the result
   bool repeated = false;                   // known to run more than once per row
   bool at_most_one = false;                // per round of a recursion
+  bool others_each_time = false;           // asked again for each row of a host, for other rows each time: no order over all of them
+  bool resorted = false;                   // an arm of UNION, INTERSECT, EXCEPT: sorted as they need it, not as the arm says (17 and later)
+  bool row_marks = false;                  // UPDATE, DELETE, MERGE, FOR UPDATE: rows of sub-selects are kept whole, for a second look
   bool in_recursion = false;
   Sureness sureness = Sureness::Always;    // extra doubt (Memoize)
   CallOrder order = CallOrder::Undefined;

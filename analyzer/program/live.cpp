@@ -179,6 +179,7 @@ class History {
     r.ddl = &d;
     r.relation.schema = d.schema, r.relation.name = d.name, r.relation.unit = unit, r.relation.range = d.range;
     r.relation.columns_known = !d.columns.empty();
+    r.relation.partitioned = std::find(d.options.begin(), d.options.end(), "partitioned") != d.options.end();
     for (const ColumnDefinition& c : d.columns) {
       r.relation.columns.push_back(columnOf(c));
       if (c.primary_key) r.relation.unique_keys.insert(r.relation.unique_keys.begin(), {c.name});
@@ -258,6 +259,7 @@ class History {
     r.relation.schema = d.schema, r.relation.name = d.name, r.relation.unit = unit, r.relation.range = d.range;
     r.relation.view = d.query.empty() ? nullptr : &d.query.front();
     r.relation.view_columns = d.column_aliases;
+    r.relation.security_barrier = std::find(d.options.begin(), d.options.end(), "security_barrier") != d.options.end();
     relations[key] = std::move(r);
   }
 

@@ -325,7 +325,7 @@ Value Resolver::choice(const Expr& e, const ValueScope& scope) {
   }
   if (e.kind == ExprKind::Coalesce) {  // the first literal ends it, and alone it is the value
     const auto first = std::ranges::find_if(v.args, [](const Value& a) { return a.kind != ValueKind::Null; });
-    if (first != v.args.end() && first->isConstant()) return *first;
+    if (first != v.args.end() && first->isConstant() && std::ranges::none_of(v.args, isError)) return *first;
   }
   return v;
 }

@@ -252,7 +252,8 @@ Value Resolver::concatCall(const std::string& name, List<Value> args, const Expr
   } else if (name == "concat_ws") {
     apart &= !args.empty();
     for (std::size_t i = 1; i < args.size(); ++i) {
-      if (i > 1) pieces.push_back(args[0]);
+      if (args[i].kind == ValueKind::Null) continue;
+      if (!pieces.empty()) pieces.push_back(args[0]);
       pieces.push_back(args[i]);
     }
   } else {

@@ -734,7 +734,13 @@ std::optional<Value> joined(std::string_view name, const Arguments& a) {
   if (name == "concat") {
     for (const std::string& t : texts) out += t;
   } else if (name == "concat_ws") {
-    for (std::size_t i = 1; i < texts.size(); ++i) out += (i > 1 ? texts[0] : "") + texts[i];
+    if (a.values[0].kind == ValueKind::Null) return std::nullopt;
+    bool first = true;
+    for (std::size_t i = 1; i < texts.size(); ++i) {
+      if (a.values[i].kind == ValueKind::Null) continue;  // its separator goes with it
+      out += (first ? "" : texts[0]) + texts[i];
+      first = false;
+    }
   } else {
     const auto pieces = formatPieces(texts.at(0));
     if (!pieces) return std::nullopt;

@@ -66,6 +66,10 @@ Ddl Lowering::createView(const PgQuery__ViewStmt& s, Span region) {
   relationName(s.view, d);
   d.or_replace = s.replace;
   d.column_aliases = stringsOf(nodes(s.n_aliases, s.aliases));
+  for (const Node* n : nodes(s.n_options, s.options))
+    if (contentOf(n) && n->node_case == PG_QUERY__NODE__NODE_DEF_ELEM && text(n->def_elem->defname) == "security_barrier" &&
+        (!contentOf(n->def_elem->arg) || stringOf(n->def_elem->arg) != "false"))
+      d.options.push_back("security_barrier");
   Span query = region;
   if (query.known() && tokens_.isWord(query.last, "option") && tokens_.isWord(query.last - 1, "check"))
     query.last -= tokens_.isWord(query.last - 2, "with") ? 3 : 4;

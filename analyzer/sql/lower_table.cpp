@@ -48,6 +48,7 @@ Ddl Lowering::createTable(const PgQuery__CreateStmt& s, Span region) {
   Ddl d = ddl(DdlKind::CreateTable, region);
   relationName(s.relation, d);
   d.if_not_exists = s.if_not_exists;
+  if (s.partspec) d.options.push_back("partitioned");
   bool all_columns_known = s.n_inh_relations == 0 && !s.partbound && !s.of_typename;
   for (const Node* n : nodes(s.n_table_elts, s.table_elts)) {
     if (n->node_case == PG_QUERY__NODE__NODE_COLUMN_DEF) d.columns.push_back(columnDefinition(*n->column_def));

@@ -1,6 +1,7 @@
 #include "cli/check.h"
 
 #include <algorithm>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,7 @@
 #include "report/sarif.h"
 #include "report/suggest.h"
 #include "report/text.h"
+#include "source/parallel.h"
 #include "sql/pg_parse.h"
 
 namespace pglocklint {
@@ -88,11 +90,12 @@ int check(const CheckOptions& options) {
   addLimits(options, project.facts, *settle_options);
 
   progress.stage("analyzing");
-  Program program = link(std::move(project.facts.units));                             // link
+  const auto in_parallel = [&](std::size_t n, const std::function<void(std::size_t)>& f) { parallelFor(n, options.read.threads, kLargeStack, f); };
+  Program program = link(std::move(project.facts.units), in_parallel);                // link
   program.poolers = std::move(project.facts.poolers);
   program.pooler_mode = project.config.pooler;
   SourceCache sources(project.facts.source);
-  Settled settled = settle(applyRules(program, allRules()), program, allRules(), *settle_options, sources);  // rules, settle
+  Settled settled = settle(applyRules(program, allRules(), in_parallel), program, allRules(), *settle_options, sources);  // rules, settle
   if (!options.write_baseline.empty()) return writeBaseline(options, settled.findings);
 
   RunReport run{sql::grammarVersion(), std::move(settled.findings), std::move(settled.coverage), settled.baselined, ""};

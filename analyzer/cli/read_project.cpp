@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <set>
+#include <utility>
 
 #include "cli/read_shell.h"
 #include "cli/read_cpp.h"
@@ -63,21 +65,24 @@ struct Progress {
   std::string path;
   std::optional<sql::ScannedFile> scanned;  // once it matters
   std::string error;
+  bool includes_followed = false;
 };
 
 class Reading {
  public:
   Reading(const ProjectInput& input, std::shared_ptr<const Texts> texts, std::vector<std::string> paths)
       : input_(input), texts_(std::move(texts)) {
-    for (std::string& p : paths) files_.push_back({std::move(p), std::nullopt, ""});
+    known_.insert(paths.begin(), paths.end());
+    for (std::string& p : paths) files_.push_back({std::move(p), std::nullopt, "", false});
   }
 
   // `names`: what other languages ask for.
   void run(const sql::RelevantNames& names) {
     names_.merge(names);
     seedRound();
-    addIncluded();
-    for (int round = 0; round < kMostRounds && nameRound(); ++round) addIncluded();
+    while (addIncluded()) {}
+    for (int round = 0; round < kMostRounds && nameRound(); ++round)
+      while (addIncluded()) {}
   }
 
   std::vector<Unit> units(const RunnerProfiles& profiles) {
@@ -143,22 +148,22 @@ class Reading {
   }
 
   // Files that psql scripts include and that were not among the paths, because of their names or where they lie.
-  void addIncluded() {
+  // False when there are none. What they include in turn comes with the next call.
+  bool addIncluded() {
     std::vector<std::string> more;
-    for (const Progress& p : files_) {
-      if (!p.scanned) continue;
+    for (Progress& p : files_) {
+      if (!p.scanned || std::exchange(p.includes_followed, true)) continue;
       for (const sql::Piece& piece : p.scanned->script.pieces)
         if (piece.kind == sql::PieceKind::MetaCommand)
           if (std::string target = sql::includedFile(p.path, std::string_view(p.scanned->text).substr(piece.begin, piece.end - piece.begin),
                                                      [&](const std::string& path) { return texts_->read(path).error.empty(); });
-              !target.empty() && !known(target))
+              !target.empty() && known_.insert(target).second)
             more.push_back(std::move(target));
     }
     std::sort(more.begin(), more.end());
-    more.erase(std::unique(more.begin(), more.end()), more.end());
     for (std::string& path : more) {
       FileText file = texts_->read(path);
-      Progress p{std::move(path), std::nullopt, std::move(file.error)};
+      Progress p{std::move(path), std::nullopt, std::move(file.error), false};
       if (p.error.empty() && sql::mentionsSeed(file.text)) {
         p.scanned = sql::scanFile(p.path, std::move(file.text));
         sql::RelevantNames found;
@@ -167,15 +172,13 @@ class Reading {
       }
       files_.push_back(std::move(p));
     }
-  }
-
-  bool known(const std::string& path) const {
-    return std::any_of(files_.begin(), files_.end(), [&](const Progress& p) { return p.path == path; });
+    return !more.empty();
   }
 
   const ProjectInput& input_;
   std::shared_ptr<const Texts> texts_;
   std::vector<Progress> files_;
+  std::set<std::string> known_;  // their paths
   sql::RelevantNames names_;   // found so far
   sql::RelevantNames asked_;   // of these, those that every file that matters was asked for
 };

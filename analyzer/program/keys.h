@@ -12,6 +12,8 @@
 
 namespace pglocklint {
 
+class NamesOfFunctions;  // function_names.h
+
 // What names mean where an expression stands.
 struct ValueScope {
   const Catalogue* catalogue = nullptr;
@@ -23,6 +25,7 @@ struct ValueScope {
   // Values of the function's input parameters (IN, INOUT, VARIADIC), in their order, when seen from one call of it
   // (null: Parameter values).
   const List<Value>* arguments = nullptr;
+  NamesOfFunctions* names = nullptr;       // shared by the questions of one thread; null: looked up for this question alone
 };
 
 // The value of an expression. Constants are folded as PostgreSQL computes them (integer width, overflow: Unknown with the

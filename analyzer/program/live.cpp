@@ -27,9 +27,10 @@ std::vector<std::string> signature(const Function& f) {
 
 struct LiveRoutine {
   int unit = -1;
-  const Ddl* ddl = nullptr;
+  const Ddl* ddl = nullptr;  // null: replaced or dropped since
   Routine routine;
   NameKey key;
+  std::vector<std::string> types;  // of its input parameters
 };
 
 struct LiveRelation {
@@ -75,11 +76,11 @@ class History {
     includesBefore(UINT32_MAX);
   }
 
-  std::vector<LiveRoutine> routines;
+  std::vector<LiveRoutine> routines;  // in order of definition, the dead among them
   std::map<std::string, double, std::less<>> builtin_costs;
   std::map<NameKey, LiveRelation> relations;
   std::map<std::pair<NameKey, std::string>, SchemaObject> triggers, policies;
-  std::vector<SchemaObject> others;  // indexes, domains, further ALTER TABLE checks
+  std::vector<SchemaObject> others;  // indexes, domains, further ALTER TABLE checks; without a definition: dropped since
   std::uint64_t superseded = 0;
   std::set<int> replayed;            // units
 
@@ -113,21 +114,30 @@ class History {
     if (d.function < 0) return;
     const Function& f = units_[static_cast<std::size_t>(unit)].functions[static_cast<std::size_t>(d.function)];
     const NameKey key = nameKey(f.schema, f.name);
-    const auto types = signature(f);
-    std::erase_if(routines, [&](const LiveRoutine& r) {
-      const bool same = r.key == key && signature(*r.routine.function) == types;
-      superseded += same;
-      return same;
-    });
+    std::vector<std::string> types = signature(f);
+    eraseRoutines(f.name, [&](const LiveRoutine& r) { return r.key == key && r.types == types; });
     LiveRoutine r;
-    r.unit = unit, r.ddl = &d, r.key = key;
+    r.unit = unit, r.ddl = &d, r.key = key, r.types = std::move(types);
     r.routine.function = &f, r.routine.unit = unit;
     r.routine.volatility = f.volatility, r.routine.strict = f.strict, r.routine.returns_set = f.returns_set;
     r.routine.language = f.language;
     r.routine.cost = f.cost >= 0 ? f.cost : (f.language == "c" || f.language == "internal") ? 1 : 100;
     r.routine.body_known = !f.blocks.empty() && f.body_understood;
     r.routine.inline_body = singleSelect(f);
+    routines_named_[f.name].push_back(routines.size());
     routines.push_back(std::move(r));
+  }
+
+  // Of the live routines with this name, those that `dead` holds for are no more.
+  template <class Predicate>
+  void eraseRoutines(const std::string& name, Predicate dead) {
+    const auto named = routines_named_.find(name);
+    if (named == routines_named_.end()) return;
+    superseded += std::erase_if(named->second, [&](std::size_t i) {
+      const bool gone = dead(routines[i]);
+      if (gone) routines[i].ddl = nullptr;
+      return gone;
+    });
   }
 
   // LANGUAGE sql with just one statement, a SELECT: PostgreSQL may inline it.
@@ -142,11 +152,12 @@ class History {
 
   bool matches(const LiveRoutine& r, const Ddl& d) const {
     if (r.key != nameKey(d.schema, d.name) && !(d.schema.empty() && r.key.second == d.name)) return false;
-    return !d.has_argument_types || signature(*r.routine.function) == d.argument_types;
+    return !d.has_argument_types || std::ranges::equal(r.types, d.argument_types);
   }
 
   void alterFunction(const Ddl& d) {
-    for (LiveRoutine& r : routines) {
+    for (const std::size_t i : routines_named_[d.name]) {
+      LiveRoutine& r = routines[i];
       if (!matches(r, d)) continue;
       for (const std::string& o : d.options) {
         if (o == "volatile") r.routine.volatility = Volatility::Volatile;
@@ -164,12 +175,18 @@ class History {
   }
 
   void dropFunction(const Ddl& d) {
-    superseded += std::erase_if(routines, [&](const LiveRoutine& r) { return matches(r, d); });
+    eraseRoutines(d.name, [&](const LiveRoutine& r) { return matches(r, d); });
   }
 
   void renameFunction(const Ddl& d) {
-    for (LiveRoutine& r : routines)
-      if (matches(r, d)) r.key.second = d.new_name;
+    if (d.new_name == d.name) return;
+    auto& named = routines_named_[d.name];
+    auto& renamed = routines_named_[d.new_name];
+    std::erase_if(named, [&](std::size_t i) {
+      const bool moves = matches(routines[i], d);
+      if (moves) routines[i].key.second = d.new_name, renamed.push_back(i);
+      return moves;
+    });
   }
 
   void createTable(const Ddl& d, int unit) {
@@ -206,7 +223,7 @@ class History {
   void alterTable(const Ddl& d, int unit) {
     bool checks = false;
     for (const AlterAction& a : d.actions) checks |= !a.checks.empty() || !a.column.default_value.empty() || !a.column.checks.empty();
-    if (checks) others.push_back({unit, &d});
+    if (checks) addOther(d, unit, nameKey(d.schema, d.name));
     LiveRelation* r = find(d.schema, d.name);
     if (!r) return;
     for (const AlterAction& a : d.actions) alter(*r, a);
@@ -275,7 +292,12 @@ class History {
       }
       if (!leading.empty()) r->relation.indexes.push_back(leading);
     }
-    if (!d.exprs.empty()) others.push_back({unit, &d});
+    if (!d.exprs.empty()) addOther(d, unit, nameKey(d.relation_schema, d.relation));
+  }
+
+  void addOther(const Ddl& d, int unit, const NameKey& relation) {
+    others_of_[relation].push_back(others.size());
+    others.push_back({unit, &d});
   }
 
   void replaceObject(std::map<std::pair<NameKey, std::string>, SchemaObject>& objects, const Ddl& d, int unit) {
@@ -290,13 +312,13 @@ class History {
       superseded += it->second.relation.view != nullptr;
       relations.erase(it);
     }
-    const auto onIt = [&](const auto& entry) { return entry.first.first == key; };
-    superseded += std::erase_if(triggers, onIt);
-    superseded += std::erase_if(policies, onIt);
-    std::erase_if(others, [&](const SchemaObject& o) {
-      return (o.ddl->kind == DdlKind::CreateIndex && nameKey(o.ddl->relation_schema, o.ddl->relation) == key) ||
-             (o.ddl->kind == DdlKind::AlterTable && nameKey(o.ddl->schema, o.ddl->name) == key);
-    });
+    for (auto* objects : {&triggers, &policies})
+      for (auto on_it = objects->lower_bound({key, ""}); on_it != objects->end() && on_it->first.first == key; ++superseded)
+        on_it = objects->erase(on_it);
+    if (const auto found = others_of_.find(key); found != others_of_.end()) {
+      for (const std::size_t i : found->second) others[i].ddl = nullptr;
+      others_of_.erase(found);
+    }
   }
 
   void renameRelation(const Ddl& d) {
@@ -309,6 +331,8 @@ class History {
 
   const std::deque<Unit>& units_;
   const Includes& includes_;
+  std::map<std::string, std::vector<std::size_t>, std::less<>> routines_named_;  // the live ones, indexes into `routines`
+  std::map<NameKey, std::vector<std::size_t>> others_of_;                        // by relation, indexes into `others`
 };
 
 // "a/b/../c" → "a/c"; leading ".." stay.
@@ -366,9 +390,8 @@ void addHistory(const std::deque<Unit>& units, const Includes& includes, const s
   for (const int unit : members) h.replay(unit);
   replayed.insert(h.replayed.begin(), h.replayed.end());
   for (auto& [key, r] : h.relations) {
-    for (auto& [policy_key, policy] : h.policies)
-      if (policy_key.first == key && r.row_security && !policy.ddl->exprs.empty())
-        r.relation.policies.push_back(&policy.ddl->exprs.front());
+    for (auto on_it = h.policies.lower_bound({key, ""}); r.row_security && on_it != h.policies.end() && on_it->first.first == key; ++on_it)
+      if (!on_it->second.ddl->exprs.empty()) r.relation.policies.push_back(&on_it->second.ddl->exprs.front());
     live.objects.push_back({r.relation.unit, r.ddl});
     for (const auto& k : r.relation.unique_keys) r.relation.indexes.push_back(k);
     live.catalogue.relations.push_back(std::move(r.relation));
@@ -377,8 +400,10 @@ void addHistory(const std::deque<Unit>& units, const Includes& includes, const s
     live.catalogue.triggers.push_back({o.ddl->function_schema, o.ddl->function_name, o.ddl->relation_schema, o.ddl->relation});
   for (const auto* objects : {&h.triggers, &h.policies})
     for (const auto& [key, o] : *objects) live.objects.push_back(o);
-  live.objects.insert(live.objects.end(), h.others.begin(), h.others.end());
+  for (const SchemaObject& o : h.others)
+    if (o.ddl) live.objects.push_back(o);
   for (LiveRoutine& r : h.routines) {
+    if (!r.ddl) continue;
     live.routines.insert(r.routine.function);
     live.catalogue.routines.push_back(std::move(r.routine));
   }

@@ -1,6 +1,7 @@
 // The linked program: what all units together mean. Rules read this and nothing else.
 #pragma once
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,6 +17,12 @@
 namespace pglocklint {
 
 class LockStates;  // lock_state.h
+
+// Calls f(0) … f(n-1), each once, on as many threads as it likes; returns when all are done.
+using ForEach = std::function<void(std::size_t n, const std::function<void(std::size_t)>& f)>;
+inline void oneAfterAnother(std::size_t n, const std::function<void(std::size_t)>& f) {
+  for (std::size_t i = 0; i < n; ++i) f(i);
+}
 
 // Where a lock call stands in the program.
 enum class SiteHost {
@@ -75,7 +82,8 @@ struct Program {
 // Schema-qualified name of the function a site is in ("" at the top level of a script).
 std::string functionName(const Function* function);
 
-// Links the units (sorted by path on return) into a Program.
-Program link(std::vector<Unit> units);
+// Links the units (sorted by path on return) into a Program. Work on one unit is independent of the others': `for_each` may do it on
+// several threads (with large stacks); the Program is the same.
+Program link(std::vector<Unit> units, const ForEach& for_each = oneAfterAnother);
 
 }  // namespace pglocklint

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "program/function_names.h"
 #include "program/keys.h"
 
 namespace pglocklint {
@@ -84,8 +85,7 @@ class Resolver {
   std::optional<Value> reachingValue(const Variable& v, const Expr& e, const ValueScope& outside);
   Value recordField(const Variable& v, const std::string& field, const Expr& e, const ValueScope& scope);
   std::optional<Value> writtenValue(const Statement& s, const std::string& name, const ValueScope& scope);
-  const std::vector<const Statement*>& writesOf(const Function& function, const std::string& name);
-  bool nullChecked(const Function& function, const std::string& name);
+  const FunctionNames& namesOf(const Function& function, const ValueScope& scope);
   std::string typeName(const std::string& written, const ValueScope& scope);
 
   // values_calls.cpp
@@ -97,10 +97,7 @@ class Resolver {
   Value aggregate(const std::string& name, List<Value> args, const Expr& e, const ValueScope& scope);
   Value routineCall(const Routine& r, List<Value> args, const Expr& e, const ValueScope& scope);
 
-  struct FunctionWrites {
-    std::map<std::string, std::vector<const Statement*>, std::less<>> by_name;
-  };
-  std::map<const Function*, FunctionWrites> writes_;
+  NamesOfFunctions own_names_;  // unless the scope brings some that many questions share
   std::vector<const void*> active_;  // queries, variables and functions being followed: no way leads back into itself
   int steps_ = 0;
   int inlined_ = 0;  // bodies of key functions being looked into; their parameters are no arguments of a lock wrapper

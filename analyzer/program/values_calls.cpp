@@ -332,7 +332,7 @@ Value Resolver::routineCall(const Routine& r, List<Value> args, const Expr& e, c
       values.push_back(args[position]);
     } else if (!p.default_value.empty()) {
       ValueScope at_definition;
-      at_definition.catalogue = scope.catalogue, at_definition.unit = r.unit;
+      at_definition.catalogue = scope.catalogue, at_definition.unit = r.unit, at_definition.names = scope.names;
       values.push_back(resolve(p.default_value[0], at_definition));
     } else {
       return opaque;
@@ -345,7 +345,7 @@ Value Resolver::routineCall(const Routine& r, List<Value> args, const Expr& e, c
     if (isInput(p) && implicitlyConvertible(values[at++].type, baseType(canonicalType(p.type))) == false) return opaque;
   ValueScope body;
   body.catalogue = scope.catalogue, body.unit = r.unit, body.function = &f, body.statement = result.statement;
-  body.levels = {result.level}, body.arguments = &values;
+  body.levels = {result.level}, body.arguments = &values, body.names = scope.names;
   active_.push_back(&f), ++inlined_;
   Value v = resolve(*result.expr, body);
   active_.pop_back(), --inlined_;

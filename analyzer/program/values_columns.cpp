@@ -160,7 +160,7 @@ OfferedColumns Resolver::relationColumns(const FromItem& item, const ValueScope&
   if (r == nullptr) return offered;
   if (r->view != nullptr) {
     ValueScope view;
-    view.catalogue = scope.catalogue, view.unit = r->unit;
+    view.catalogue = scope.catalogue, view.unit = r->unit, view.names = scope.names;
     offered = outputsOf(*r->view, view);
     rename(offered, r->view_columns);
     return offered;

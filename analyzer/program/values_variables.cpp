@@ -20,25 +20,13 @@ bool isRoutine(const Function& f) { return f.kind == FunctionKind::Routine || f.
 
 bool isInput(const Parameter& p) { return p.mode == ParameterMode::In || p.mode == ParameterMode::InOut || p.mode == ParameterMode::Variadic; }
 
-// "r.id", "outer_block.v", "a[1]": each name in it that may be the variable written.
-std::vector<std::string> writtenNames(const std::string& target) {
-  const std::string base = target.substr(0, target.find('['));
-  std::vector<std::string> names{base.substr(0, base.find('.'))};
-  if (const auto dot = base.find('.'); dot != std::string::npos) {
-    const auto next = base.find('.', dot + 1);
-    names.push_back(base.substr(dot + 1, next == std::string::npos ? next : next - dot - 1));
-  }
-  return names;
-}
-
 // The declaration of `name` that is visible at `place`: the innermost block's.
-const Variable* declarationOf(const Function& f, std::string_view name, const SourceRange& place) {
+const Variable* declarationOf(const FunctionNames& f, std::string_view name, const SourceRange& place) {
   const Variable* best = nullptr;
-  for (const Variable& v : f.variables) {
-    if (v.name != name) continue;
-    if (v.visible.known() && place.known() && !v.visible.contains(place)) continue;
+  for (const Variable* v : f.declarations(name)) {
+    if (v->visible.known() && place.known() && !v->visible.contains(place)) continue;
     const auto extent = [](const Variable& x) { return x.visible.known() ? x.visible.end - x.visible.begin : ~0u; };
-    if (best == nullptr || extent(v) <= extent(*best)) best = &v;
+    if (best == nullptr || extent(*v) <= extent(*best)) best = v;
   }
   return best;
 }
@@ -71,7 +59,7 @@ std::string Resolver::typeName(const std::string& written, const ValueScope& sco
   const auto dot = path.rfind('.');
   if (dot == std::string::npos) {  // of another variable
     if (scope.function != nullptr)
-      if (const Variable* v = declarationOf(*scope.function, path, {}); v != nullptr && !v->type.ends_with("%type")) return v->type;
+      if (const Variable* v = declarationOf(namesOf(*scope.function, scope), path, {}); v != nullptr && !v->type.ends_with("%type")) return v->type;
     return "";
   }
   const std::string column = path.substr(dot + 1), table = path.substr(0, dot);
@@ -83,43 +71,14 @@ std::string Resolver::typeName(const std::string& written, const ValueScope& sco
   return c == nullptr ? "" : c->type;
 }
 
-const std::vector<const Statement*>& Resolver::writesOf(const Function& function, const std::string& name) {
-  auto [at, fresh] = writes_.try_emplace(&function);
-  if (fresh)
-    forEachStatement(function, [&](const Statement& s) {
-      if (s.context == PlContext::Default) return;  // the variable's own `initial` says it
-      for (const std::string& target : s.into)
-        for (const std::string& n : writtenNames(target)) at->second.by_name[n].push_back(&s);
-      // CALL p(v) may write to v: a parameter of the procedure can be INOUT.
-      if (s.kind != StatementKind::Call || s.exprs.empty()) return;
-      for (const Expr& a : s.exprs[0].args)
-        if (a.is(ExprKind::Column)) at->second.by_name[a.qualifier.empty() ? a.name : a.qualifier].push_back(&s);
-    });
-  static const std::vector<const Statement*> kNone;
-  const auto found = at->second.by_name.find(name);
-  return found == at->second.by_name.end() ? kNone : found->second;
-}
-
-// Does the function ask whether the variable is NULL (IS NULL, COALESCE), or whether a row was found? Then what follows is not our
-// business: evidence of NULL would only repeat what the author has handled.
-bool Resolver::nullChecked(const Function& function, const std::string& name) {
-  bool checked = false;
-  const auto names = [&](const Expr& e) { return e.is(ExprKind::Column) && (e.name == name || e.qualifier == name); };
-  forEachStatement(function, [&](const Statement& s) {
-    if (checked) return;
-    forEachExpr(s, [&](const Expr& e, const QueryLevels&) {
-      if (e.is(ExprKind::NullTest) || e.is(ExprKind::Coalesce) || e.is(ExprKind::Distinct))
-        checked |= std::ranges::any_of(e.args, names);
-      checked |= e.is(ExprKind::Column) && e.name == "found" && s.context == PlContext::Condition;
-    });
-  });
-  return checked;
+const FunctionNames& Resolver::namesOf(const Function& function, const ValueScope& scope) {
+  return (scope.names ? *scope.names : own_names_).of(function);
 }
 
 Value Resolver::parameter(std::size_t input, const Parameter& p, const Expr& e, const ValueScope& scope) {
   const Function& f = *scope.function;
   const std::string type = canonicalType(typeName(p.type, scope));
-  const bool written = isPlpgsql(f) && !p.name.empty() && !writesOf(f, p.name).empty();
+  const bool written = isPlpgsql(f) && !p.name.empty() && !namesOf(f, scope).writes(p.name).empty();
   Value v = placed(Value{}, e.range, scope.unit);
   v.kind = written ? ValueKind::Variable : ValueKind::Parameter;
   v.name = p.name.empty() ? fmt::format("${}", input + 1) : p.name;
@@ -128,10 +87,10 @@ Value Resolver::parameter(std::size_t input, const Parameter& p, const Expr& e, 
   if (scope.arguments != nullptr && input < scope.arguments->size()) {
     Value argument = convert((*scope.arguments)[input], familyOf(type) == TypeFamily::NotKnown ? "" : type, true, e.range, scope.unit);
     argument.from_argument |= inlined_ == 0;
-    if (argument.may_be_null && (f.strict || nullChecked(f, p.name))) argument.may_be_null = false, argument.null_evidence.clear();
+    if (argument.may_be_null && (f.strict || namesOf(f, scope).nullChecked(p.name))) argument.may_be_null = false, argument.null_evidence.clear();
     return argument;
   }
-  if (!p.default_value.empty() && p.default_value[0].isNull() && !f.strict && !nullChecked(f, p.name)) {
+  if (!p.default_value.empty() && p.default_value[0].isNull() && !f.strict && !namesOf(f, scope).nullChecked(p.name)) {
     v.may_be_null = true;
     v.null_evidence = fmt::format("parameter {} is NULL when the caller leaves it out (DEFAULT NULL)", v.name);
   }
@@ -195,7 +154,7 @@ std::optional<Value> Resolver::variableOrParameter(const Expr& e, const ValueSco
     }
     if (auto v = variable(e.name, "", e, scope)) {
       // block_label.variable; a label we cannot see looks like a relation, so the name alone must be a variable's.
-      if (e.qualifier.empty() || own || declarationOf(f, e.name, e.range) != nullptr) return v;
+      if (e.qualifier.empty() || own || declarationOf(namesOf(f, scope), e.name, e.range) != nullptr) return v;
     }
   }
   if (!isRoutine(f) && f.parameters.empty()) return std::nullopt;
@@ -220,7 +179,7 @@ std::optional<Value> Resolver::variableOrParameter(const Expr& e, const ValueSco
 }
 
 std::optional<Value> Resolver::variable(const std::string& name, const std::string& field, const Expr& e, const ValueScope& scope) {
-  const Variable* v = declarationOf(*scope.function, name, e.range);
+  const Variable* v = declarationOf(namesOf(*scope.function, scope), name, e.range);
   if (v == nullptr) return std::nullopt;
   return field.empty() ? plainVariable(*v, v, e, scope) : recordField(*v, field, e, scope);
 }
@@ -239,33 +198,9 @@ std::optional<Value> Resolver::writtenValue(const Statement& s, const std::strin
   return value;
 }
 
-namespace {
-
-// The write that certainly gave the variable its value where `place` stands: the last one before it in the same block, where nothing
-// comes between. Null: another block's, a CALL's, or none.
-const Statement* reachingWrite(const Function& f, const std::string& name, const SourceRange& place) {
-  for (const Block& b : f.blocks) {
-    const auto holds = [&](const Event& e) { return !e.statement.empty() && e.statement[0].range.file == place.file && e.statement[0].range.contains(place); };
-    auto at = std::ranges::find_if(b.events, holds);
-    if (at == b.events.end()) continue;
-    while (at != b.events.begin()) {
-      --at;
-      if (at->statement.empty()) continue;
-      const Statement& s = at->statement[0];
-      const auto written = [&](const std::string& target) { return std::ranges::count(writtenNames(target), name) > 0; };
-      if (std::ranges::any_of(s.into, written)) return &s;
-      if (s.kind == StatementKind::Call) return nullptr;
-    }
-    return nullptr;
-  }
-  return nullptr;
-}
-
-}  // namespace
-
 // key := a; key := key || b: of several writes the one that reaches this use.
 std::optional<Value> Resolver::reachingValue(const Variable& v, const Expr& e, const ValueScope& outside) {
-  const Statement* write = reachingWrite(*outside.function, v.name, e.range);
+  const Statement* write = namesOf(*outside.function, outside).reachingWrite(v.name, e.range);
   if (write == nullptr || std::ranges::find(active_, static_cast<const void*>(write)) != active_.end()) return std::nullopt;
   active_.push_back(write);
   std::optional<Value> value;
@@ -283,7 +218,7 @@ Value Resolver::plainVariable(const Variable& v, const void* identity, const Exp
   unknown.kind = ValueKind::Variable, unknown.name = v.name, unknown.type = familyOf(type) == TypeFamily::NotKnown ? "" : type;
   if (active_.size() > 60) return unknown;
   const bool within = std::ranges::find(active_, identity) != active_.end();
-  const auto& writes = writesOf(f, v.name);
+  const auto& writes = namesOf(f, scope).writes(v.name);
   const bool initial = !v.initial.empty() && !v.initial[0].isNull();
   if (within && writes.size() < 2 && !initial) return unknown;
   std::optional<Value> value;
@@ -295,7 +230,7 @@ Value Resolver::plainVariable(const Variable& v, const void* identity, const Exp
   active_.pop_back();
   if (!value && (writes.size() > 1 || initial)) value = reachingValue(v, e, outside);
   if (!value || value->kind == ValueKind::Unknown) return isError(value.value_or(unknown)) ? *value : unknown;
-  if (value->may_be_null && nullChecked(f, v.name)) value->may_be_null = false, value->null_evidence.clear();
+  if (value->may_be_null && namesOf(f, scope).nullChecked(v.name)) value->may_be_null = false, value->null_evidence.clear();
   Value result = convert(std::move(*value), unknown.type, true, e.range, scope.unit);
   result.constant_name = v.name;
   return result;
@@ -309,7 +244,7 @@ Value Resolver::recordField(const Variable& v, const std::string& field, const E
   const std::string relation = v.type.substr(0, rowtype);
   if (relation != "record") unknown.type = canonicalType(typeName(relation + "." + field + "%type", scope));
   if (std::ranges::find(active_, static_cast<const void*>(&v)) != active_.end() || active_.size() > 60) return unknown;
-  const auto& writes = writesOf(f, v.name);
+  const auto& writes = namesOf(f, scope).writes(v.name);
   if (writes.size() != 1 || writes[0]->into.size() != 1 || writes[0]->into[0] != v.name) return unknown;
   const Statement& s = *writes[0];
   if (s.context != PlContext::SelectInto && s.context != PlContext::Sql && s.context != PlContext::ForQuery) return unknown;
@@ -330,7 +265,7 @@ Value Resolver::recordField(const Variable& v, const std::string& field, const E
     value->may_be_null = true;
     value->null_evidence = fmt::format("INTO leaves {} NULL when no row is found", v.name);
   }
-  if (value->may_be_null && nullChecked(f, v.name)) value->may_be_null = false, value->null_evidence.clear();
+  if (value->may_be_null && namesOf(f, scope).nullChecked(v.name)) value->may_be_null = false, value->null_evidence.clear();
   if (value->kind == ValueKind::Column) value->range = e.range;
   return *value;
 }

@@ -1,5 +1,6 @@
 #include "report/fingerprint.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 
@@ -22,6 +23,14 @@ std::string singleSpaced(std::string_view line) {
     out += c;
   }
   return out;
+}
+
+// Of a line that is no line of a person (a dump, generated code) the part around the finding.
+std::string_view readable(std::string_view line, std::uint32_t column) {
+  constexpr std::size_t kLongest = 4000, kAround = 500;
+  if (line.size() <= kLongest) return line;
+  const std::size_t at = std::min<std::size_t>(column, line.size());
+  return line.substr(at > kAround ? at - kAround : 0, 2 * kAround);
 }
 
 std::string_view baseName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
@@ -47,7 +56,7 @@ void addFingerprints(std::vector<Finding>& findings, StatementIndexes& statement
   std::map<std::string, int> occurrences;
   for (Finding& f : findings) {
     const std::string_view place = f.function.empty() ? statementHead(f, statements) : std::string_view(f.function);
-    const std::string line = singleSpaced(sources.file(f.where.file).line(f.where.line));
+    const std::string line = singleSpaced(readable(sources.file(f.where.file).line(f.where.line), f.where.column));
     std::string identity = f.code;
     for (const std::string_view part : {place, std::string_view(line), std::string_view(f.key_text), baseName(f.where.file)})
       identity.append(1, '\0').append(part);

@@ -85,9 +85,14 @@ class Suppressions {
       }
     for (std::size_t i = 0; i < all_.size(); ++i) {
       InFile& file = files_[all_[i].file];
-      if (all_[i].allow->whole_file) file.whole.push_back(i);
-      file.by_line.emplace(all_[i].allow->range.line, i);
-      file.by_next_token.emplace(all_[i].allow->next_token, i);
+      const Allow& allow = *all_[i].allow;
+      for (AllowedRule& allowed : all_[i].rules) {
+        if (allowed.rule == nullptr) continue;
+        const std::string_view rule = allowed.rule->info.name;
+        if (allow.whole_file) file.whole[rule].add(i, allowed);
+        file.by_line[allow.range.line][rule].add(i, allowed);
+        file.by_next_token[allow.next_token][rule].add(i, allowed);
+      }
     }
   }
 
@@ -95,43 +100,57 @@ class Suppressions {
 
   // The reason of the comment that allows the finding, or nullopt. Every comment that covers it counts as used.
   std::optional<std::string> reasonFor(const Finding& f) {
-    std::optional<std::string> reason;
-    for (const std::size_t i : covering(f.where))
-      for (AllowedRule& allowed : all_[i].rules)
-        if (allowed.rule != nullptr && allowed.rule->info.name == f.rule) {
-          allowed.used = true;
-          if (!reason) reason = all_[i].allow->reason;
-        }
-    return reason;
+    std::optional<std::size_t> first;
+    forEachCovering(f.where, [&](ByRule& by_rule) {
+      const auto allowed = by_rule.find(f.rule);
+      if (allowed == by_rule.end()) return;
+      allowed->second.use();
+      if (!first || allowed->second.first < *first) first = allowed->second.first;
+    });
+    if (!first) return std::nullopt;
+    return all_[*first].allow->reason;
   }
 
  private:
+  // The comments at one place that allow one rule. They are marked as used together, once: a line may hold thousands.
+  struct Allowing {
+    std::size_t first = 0;  // of them, index into all_
+    std::vector<AllowedRule*> unused;
+    void add(std::size_t i, AllowedRule& allowed) {
+      if (unused.empty()) first = i;
+      unused.push_back(&allowed);
+    }
+    void use() {
+      for (AllowedRule* allowed : unused) allowed->used = true;
+      unused.clear();
+    }
+  };
+  using ByRule = std::map<std::string_view, Allowing>;
   struct InFile {
-    std::vector<std::size_t> whole;
-    std::multimap<std::uint32_t, std::size_t> by_line, by_next_token;
+    ByRule whole;
+    std::map<std::uint32_t, ByRule> by_line, by_next_token;
   };
 
   // The comments that cover a place: those for the whole file, on its line, and before a statement around it.
-  std::set<std::size_t> covering(const Location& place) {
-    std::set<std::size_t> found;
+  template <class F>
+  void forEachCovering(const Location& place, const F& f) {
     const auto at = files_.find(place.file);
-    if (at == files_.end()) return found;
-    const InFile& file = at->second;
-    found.insert(file.whole.begin(), file.whole.end());
+    if (at == files_.end()) return;
+    InFile& file = at->second;
+    f(file.whole);
     for (auto i = file.by_line.lower_bound(place.line); i != file.by_line.end() && i->first <= std::max(place.line, place.end_line); ++i)
-      found.insert(i->second);
+      f(i->second);
     const StatementIndex& statements = statements_.file(place.file);
-    for (const StatementIndex::Entry* s : statements.around(place.begin, place.end)) addPreceding(file, statements, *s, place.file, found);
-    return found;
+    for (const StatementIndex::Entry* s : statements.around(place.begin, place.end)) forEachPreceding(file, statements, *s, place.file, f);
   }
 
   // The comments whose next token begins the statement. The facts of `IF condition THEN` and the like begin at the condition:
   // there the next token comes before, with no other statement and no semicolon in between.
-  void addPreceding(const InFile& file, const StatementIndex& statements, const StatementIndex::Entry& s, const std::string& name,
-                    std::set<std::size_t>& found) {
+  template <class F>
+  void forEachPreceding(InFile& file, const StatementIndex& statements, const StatementIndex::Entry& s, const std::string& name, const F& f) {
     const auto first = file.by_next_token.lower_bound(static_cast<std::uint32_t>(statements.beginBefore(s) + 1));
     for (auto i = first; i != file.by_next_token.end() && i->first <= s.begin; ++i)
-      if (i->first == s.begin || !semicolonIn(name, i->first, s.begin)) found.insert(i->second);
+      if (i->first == s.begin || !semicolonIn(name, i->first, s.begin)) f(i->second);
   }
 
   bool semicolonIn(const std::string& name, std::uint32_t begin, std::uint32_t end) {
@@ -249,13 +268,15 @@ Coverage coverageOf(const Program& program) {
 
 }  // namespace
 
-std::vector<Finding> applyRules(const Program& program, std::span<const Rule> rules) {
+std::vector<Finding> applyRules(const Program& program, std::span<const Rule> rules, const ForEach& for_each) {
+  std::vector<std::vector<Finding>> found(rules.size());
+  for_each(rules.size(), [&](std::size_t i) {
+    if (rules[i].check == nullptr) return;
+    Report report(program, rules[i].info, found[i]);
+    rules[i].check(program, report);
+  });
   std::vector<Finding> findings;
-  for (const Rule& rule : rules) {
-    if (rule.check == nullptr) continue;
-    Report report(program, rule.info, findings);
-    rule.check(program, report);
-  }
+  for (std::vector<Finding>& of_rule : found) std::move(of_rule.begin(), of_rule.end(), std::back_inserter(findings));
   return findings;
 }
 

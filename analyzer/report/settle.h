@@ -34,7 +34,7 @@ struct Settled {
 };
 
 // All findings of all rules, whether they are on or not: settle() sorts them out.
-std::vector<Finding> applyRules(const Program& program, std::span<const Rule> rules);
+std::vector<Finding> applyRules(const Program& program, std::span<const Rule> rules, const ForEach& for_each = oneAfterAnother);
 
 Settled settle(std::vector<Finding> raw, const Program& program, std::span<const Rule> rules, const SettleOptions& options,
                SourceCache& sources);

@@ -13,6 +13,8 @@ template <class T>
 struct IsList : std::false_type {};
 template <class T>
 struct IsList<List<T>> : std::true_type {};
+template <class T>
+struct IsList<std::vector<T>> : std::true_type {};
 
 // Fills any described struct with anything. Nesting ends at `depth`.
 class Randomizer {

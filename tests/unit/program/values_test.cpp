@@ -385,7 +385,7 @@ TEST_CASE("parameters become the arguments of a known call") {
   f.parameter("p", "bigint").parameter("tenant", "text");
   Value number = constantOf(ValueKind::Integer, "7", "integer"), text = constantOf(ValueKind::Text, "acme", "unknown");
   number.constant_name = "kJobs";
-  const std::vector<Value> arguments{number, text};
+  const List<Value> arguments{number, text};
   const Value p = f.value("p", &arguments);
   CHECK(p.text == "7");
   CHECK(p.type == "bigint");

@@ -55,8 +55,8 @@ TEST_CASE("tables and their columns") {
         "at timestamp with time zone generated default (g n); i integer not-null identity; ");
   CHECK(s.at(d.columns[2].range) == "n int8 UNIQUE");
   CHECK(s.at(d.columns[1].range) == "kind varchar(20) NOT NULL DEFAULT 'x' CHECK (f(kind))");
-  CHECK(d.primary_keys == std::vector<Names>{{"n", "m"}});
-  CHECK(d.unique_keys == std::vector<Names>{{"kind"}});
+  CHECK(d.primary_keys == List<List<std::string>>{{"n", "m"}});
+  CHECK(d.unique_keys == List<List<std::string>>{{"kind"}});
   CHECK(exprs(d) == "(h n) ");
 }
 

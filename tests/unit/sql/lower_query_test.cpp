@@ -86,8 +86,8 @@ TEST_CASE("clauses are found with their keywords") {
   CHECK(s.at(q.order_range) == "ORDER BY a, f(b ORDER BY c)");
   CHECK(s.at(q.offset_range) == "OFFSET 3 ROWS");
   CHECK(s.at(q.limit_range) == "FETCH NEXT 2 ROWS ONLY");
-  CHECK(q.limit_range.line == 4);
-  CHECK(q.limit_range.column == 1);
+  CHECK(q.limit_range->line == 4);
+  CHECK(q.limit_range->column == 1);
   CHECK(s.at(q.locking.at(0).range) == "FOR NO KEY UPDATE SKIP LOCKED");
   const Query& inner = q.targets[2].expr.query[0];
   CHECK(s.at(inner.range) == "SELECT b FROM u ORDER BY c LIMIT 1");
@@ -144,7 +144,7 @@ TEST_CASE("a query inside another statement starts at its own keyword") {
   const Query& source = s.query().source.at(0);
   CHECK(s.at(source.range) == "SELECT 1, (SELECT 2 LIMIT 1) FROM u LIMIT 5");
   CHECK(s.at(source.limit_range) == "LIMIT 5");
-  CHECK(s.at(s.query().target.range) == "t");
+  CHECK(s.at(s.query().target->range) == "t");
   const Sample explained("EXPLAIN (ANALYZE, VERBOSE) DELETE FROM t WHERE f()");
   CHECK(explained.at(explained.query().range) == "DELETE FROM t WHERE f()");
   const Sample values("INSERT INTO t VALUES ((1)), (2)");

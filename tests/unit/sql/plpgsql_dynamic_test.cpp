@@ -81,8 +81,8 @@ TEST_CASE("Concatenation: bare parts and quoted parts") {
   CHECK(key(executed("EXECUTE 'SELECT pg_advisory_lock(' || p_id || ')'")).name == "p_id");
   CHECK(key(executed("EXECUTE 'SELECT pg_advisory_lock(' || p_id::text || ')'")).kind == ExprKind::Cast);
   CHECK(key(executed("EXECUTE 'SELECT pg_advisory_lock(' || quote_literal(p_id) || ')'")).name == "p_id");
-  CHECK(executed("EXECUTE 'DELETE FROM ' || quote_ident(t) || ' WHERE a'").query[0].target.name == "%1");
-  CHECK(executed("EXECUTE 'DELETE FROM log_' || p_day").query[0].target.name == "log_%1");
+  CHECK(executed("EXECUTE 'DELETE FROM ' || quote_ident(t) || ' WHERE a'").query[0].target->name == "%1");
+  CHECK(executed("EXECUTE 'DELETE FROM log_' || p_day").query[0].target->name == "log_%1");
   CHECK(key(executed("EXECUTE concat('SELECT pg_advisory_lock(', p_id, ')')")).name == "p_id");
 }
 

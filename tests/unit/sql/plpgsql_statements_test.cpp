@@ -67,7 +67,7 @@ TEST_CASE("INSERT INTO is no INTO clause") {
   CHECK(s.context == PlContext::Sql);
   CHECK(s.into.empty());
   REQUIRE(s.query.size() == 1);
-  CHECK(s.query[0].target.name == "t");
+  CHECK(s.query[0].target->name == "t");
 }
 
 TEST_CASE("The text around an INTO clause keeps its place") {

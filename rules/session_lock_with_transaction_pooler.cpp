@@ -81,6 +81,7 @@ const Rule kSessionLockWithTransactionPooler{
             "connection that took it: work and unlock go elsewhere, the lock outlives the client, and whoever gets that "
             "connection next is granted the lock again. The pooler does not reset connections between transactions.",
         .remedy = "Use pg_advisory_xact_lock inside the transaction that does the work, or connect to the server's own port.",
+        .proof = "PostgreSQL's isolation tests know no pooler. tests/oracle drives pgbouncer instead: the unlock returns false, and the lock outlives the client.",
         .clauses = {"over a pooler in transaction or statement mode | bad", "warning when the target is unknown | bad_unknown_target",
                     "silent for the server's own port | good"},
     },

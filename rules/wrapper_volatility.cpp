@@ -9,7 +9,10 @@
 //
 // A wrapper of a wrapper counts. A function that only releases, or only reads pg_locks, is not meant.
 #include <algorithm>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -29,18 +32,28 @@ struct Declaration {
   bool word = false;  // `range` is just the word
 };
 
-Declaration declaredIn(const Program& program, const Routine& r, Volatility v) {
+// ALTER FUNCTION of the whole program, by the function's name, in the order of the files.
+using Alterations = std::unordered_map<std::string_view, std::vector<std::pair<int, const Ddl*>>>;
+
+Alterations alterations(const Program& program) {
+  Alterations found;
+  for (std::size_t u = 0; u < program.units.size(); ++u)
+    for (const Ddl& d : program.units[u].ddl)
+      if (d.kind == DdlKind::AlterFunction) found[d.name].emplace_back(static_cast<int>(u), &d);
+  return found;
+}
+
+Declaration declaredIn(const Alterations& all, const Routine& r, Volatility v) {
   const Function& f = *r.function;
   if (f.volatility == v && f.volatility_range.known()) return {r.unit, f.volatility_range, true};
   const std::string option = v == Volatility::Immutable ? "immutable" : "stable";
   Declaration found{r.unit, f.name_range.known() ? f.name_range : f.range, false};
-  for (std::size_t u = 0; u < program.units.size(); ++u)
-    for (const Ddl& d : program.units[u].ddl) {
-      const bool alters = d.kind == DdlKind::AlterFunction && d.name == f.name &&
-                          (d.schema.empty() || d.schema == f.schema || f.schema.empty());
-      if (alters && std::find(d.options.begin(), d.options.end(), option) != d.options.end())
-        found = {static_cast<int>(u), d.range, false};
-    }
+  const auto altered = all.find(f.name);
+  if (altered == all.end()) return found;
+  for (const auto& [unit, d] : altered->second) {
+    const bool alters = d->schema.empty() || d->schema == f.schema || f.schema.empty();
+    if (alters && std::find(d->options.begin(), d->options.end(), option) != d->options.end()) found = {unit, d->range, false};
+  }
   return found;
 }
 
@@ -69,8 +82,8 @@ Finding& start(Report& report, const FirstLocks& locks, const Routine& r, const 
   return f;
 }
 
-void checkVolatility(const FirstLocks& locks, const Routine& r, Report& report) {
-  const Declaration at = declaredIn(report.program(), r, r.volatility);
+void checkVolatility(const FirstLocks& locks, const Alterations& altered, const Routine& r, Report& report) {
+  const Declaration at = declaredIn(altered, r, r.volatility);
   const std::string name = functionName(r.function);
   const std::string_view effect =
       r.volatility == Volatility::Immutable
@@ -100,9 +113,10 @@ void checkParallel(const FirstLocks& locks, const Routine& r, Report& report) {
 
 void check(const Program& program, Report& report) {
   const FirstLocks locks = firstLocks(program);
+  const Alterations altered = alterations(program);
   for (const Routine& r : program.catalogue.routines) {
     if (!r.locks || !r.function || program.units[static_cast<std::size_t>(r.unit)].runner.down) continue;
-    if (r.volatility != Volatility::Volatile) checkVolatility(locks, r, report);
+    if (r.volatility != Volatility::Volatile) checkVolatility(locks, altered, r, report);
     if (r.function->parallel == ParallelSafety::Safe) checkParallel(locks, r, report);
   }
 }

@@ -100,13 +100,14 @@ Value Resolver::parameter(std::size_t input, const Parameter& p, const Expr& e, 
 namespace {
 
 // A psql variable that the script has set, once, before it is used: :key is its text (we follow numbers), :'key' is a literal.
-std::optional<Value> psqlVariable(const Expr& e, const ValueScope& scope) {
+std::optional<Value> psqlVariable(const Expr& e, const ValueScope& scope, const FunctionNames* names) {
   const std::string& written = e.text;
   if (scope.function == nullptr || scope.function->kind != FunctionKind::Script || written.size() < 2 || written[0] != ':') return std::nullopt;
   const bool literal = written[1] == '\'' && written.back() == '\'' && written.size() > 3;
   const std::string name = literal ? written.substr(2, written.size() - 3) : written.substr(1);
-  const auto v = std::ranges::find(scope.function->variables, ":" + name, &Variable::name);
-  if (v == scope.function->variables.end() || v->initial.empty() || v->range.begin > e.range.begin) return std::nullopt;
+  const auto& declared = names->declarations(":" + name);
+  if (declared.empty() || declared[0]->initial.empty() || declared[0]->range.begin > e.range.begin) return std::nullopt;
+  const Variable* const v = declared[0];
   const std::string& text = v->initial[0].text;
   const bool negative = text.starts_with('-');
   const std::string digits = text.substr(negative ? 1 : 0);
@@ -123,7 +124,7 @@ std::optional<Value> psqlVariable(const Expr& e, const ValueScope& scope) {
 Value Resolver::placeholder(const Expr& e, const ValueScope& scope) {
   if (auto v = hostPlaceholder(e, scope)) return *v;
   const bool number = !e.text.empty() && std::ranges::all_of(e.text, [](char c) { return c >= '0' && c <= '9'; }) && e.text.size() < 6;
-  if (auto known = psqlVariable(e, scope)) return placed(std::move(*known), e.range, scope.unit);
+  if (auto known = psqlVariable(e, scope, scope.function ? &namesOf(*scope.function, scope) : nullptr)) return placed(std::move(*known), e.range, scope.unit);
   Value v = placed(Value{}, e.range, scope.unit);
   v.kind = ValueKind::Parameter, v.name = number ? "$" + e.text : e.text;
   if (!number) return v;  // text is put in its place before PostgreSQL sees it, or its driver decides: no type

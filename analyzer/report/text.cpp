@@ -50,13 +50,26 @@ class TextWriter {
     out_ += '\n';
   }
 
+  // Of a very long line only so much is looked at: a file may have all its findings in one.
+  static constexpr std::size_t kLongLine = 20'000;
+  static std::size_t skippedBytes(std::string_view line, std::size_t column) {
+    constexpr std::size_t kBefore = 1'000;
+    if (line.size() <= kLongLine || column <= kBefore) return 0;
+    std::size_t skipped = std::min(column - kBefore, line.size());
+    while (skipped > 0 && skipped < line.size() && (static_cast<unsigned char>(line[skipped]) & 0xC0) == 0x80) --skipped;
+    return skipped;
+  }
+
   // The line with the spot marked below it. Long lines are cut around the spot.
   void writeExcerpt(const Location& at, char mark, Ink ink) {
-    const std::string_view line = sources_.file(at.file).line(at.line);
-    if (line.empty()) return;
+    const std::string_view whole = sources_.file(at.file).line(at.line);
+    if (whole.empty()) return;
+    const std::size_t skipped = skippedBytes(whole, at.column);
+    const std::string_view line = whole.substr(skipped, skipped == 0 && whole.size() <= kLongLine ? whole.npos : kLongLine);
     const DisplayLine shown = displayLine(line);
     const auto column_of = [&](std::size_t byte_column) {
-      return shown.column_of_byte[std::min(byte_column == 0 ? 0 : byte_column - 1, shown.column_of_byte.size() - 1)];
+      const std::size_t byte = byte_column > skipped ? byte_column - skipped - 1 : 0;
+      return shown.column_of_byte[std::min(byte, shown.column_of_byte.size() - 1)];
     };
     const std::size_t begin = column_of(at.column);
     const std::size_t end = std::max<std::size_t>(begin + 1, at.end_line > at.line ? shown.columns : column_of(at.end_column));
@@ -64,8 +77,9 @@ class TextWriter {
     const std::size_t room = std::max<std::size_t>(options_.width, 40) - 10;
 
     const auto [first, last] = window(begin, end, shown.columns, room);
-    const std::string_view left = first > 0 ? "…" : "", right = last < shown.columns ? "…" : "";
-    const std::size_t mark_begin = std::max(begin, first) - first + (first > 0 ? 1 : 0);
+    const bool cut = first > 0 || skipped > 0;
+    const std::string_view left = cut ? "…" : "", right = last < shown.columns || skipped + line.size() < whole.size() ? "…" : "";
+    const std::size_t mark_begin = std::max(begin, first) - first + (cut ? 1 : 0);
     const std::size_t mark_width = std::max<std::size_t>(1, std::min(end, last) - std::max(begin, first));
     out_ += fmt::format("{} {}{}{}\n", paint(Ink::Faint, fmt::format("{:>5} |", number)), left, slice(shown.text, first, last), right);
     out_ += fmt::format("{} {}{}\n", paint(Ink::Faint, "      |"), std::string(mark_begin, ' '), paint(ink, std::string(mark_width, mark)));

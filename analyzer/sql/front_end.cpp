@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -19,6 +20,7 @@ class Reader {
   Unit read() {
     unit_.files = {file_.path};
     addFunction(FunctionKind::Script, "");
+    homes_[{FunctionKind::Script, ""}] = 0;
     for (std::size_t i = 0; i < file_.script.pieces.size(); ++i) piece(file_.script.pieces[i], file_.relevant[i]);
     // Functions are kept apart while they grow (definitions are appended in between), then put in their places.
     for (auto& own : flows_) {
@@ -56,8 +58,8 @@ class Reader {
   // The function that a piece belongs to: the script, its down section, or a named query of its own.
   Own& home(const Piece& p) {
     const FunctionKind kind = p.down ? FunctionKind::DownScript : p.named_query.empty() ? FunctionKind::Script : FunctionKind::NamedQuery;
-    for (auto& own : flows_)
-      if (own->function.kind == kind && own->function.name == p.named_query) return *own;
+    const auto [known, fresh] = homes_.try_emplace({kind, p.named_query.str()}, flows_.size());
+    if (!fresh) return *flows_[known->second];
     Own& own = addFunction(kind, p.named_query);
     own.function.range = lines_.range(p.begin, p.end);
     own.function.body_range = own.function.range;
@@ -81,6 +83,7 @@ class Reader {
   Unit unit_;
   ScriptReader reader_{unit_, lines_};
   std::vector<std::unique_ptr<Own>> flows_;
+  std::map<std::pair<FunctionKind, std::string>, std::size_t> homes_;  // by kind and name, indexes into flows_
 };
 
 }  // namespace

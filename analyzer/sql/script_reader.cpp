@@ -28,6 +28,16 @@ void ScriptFlow::addUnparsed(const SourceRange& range, const std::string& head) 
   events.push_back(Event(std::move(s)));
 }
 
+Variable* ScriptFlow::variable(const std::string& name) {
+  const auto at = variables_.find(name);
+  return at == variables_.end() ? nullptr : &function_.variables[at->second];
+}
+
+void ScriptFlow::addVariable(Variable v) {
+  variables_[v.name] = function_.variables.size();
+  function_.variables.push_back(std::move(v));
+}
+
 std::int32_t ScriptFlow::newBlock() {
   function_.blocks.emplace_back();
   return static_cast<std::int32_t>(function_.blocks.size()) - 1;
@@ -144,10 +154,8 @@ std::optional<std::string> setValue(std::string_view arguments) {
 void ScriptReader::setVariable(std::string_view arguments, bool set, const SourceRange& range, ScriptFlow& flow) {
   const std::size_t end = std::min(arguments.find_first_of(" \t"), arguments.size());
   if (end == 0) return;
-  List<Variable>& variables = flow.function().variables;
   const std::string name = ":" + std::string(arguments.substr(0, end));  // its own name space: no column or PL/pgSQL variable is meant
-  const auto known = std::ranges::find(variables, name, &Variable::name);
-  if (known != variables.end()) return known->initial.clear();
+  if (Variable* known = flow.variable(name)) return known->initial.clear();
   Variable v;
   v.name = name, v.range = range;
   if (const auto value = setValue(arguments.substr(end)); value && set && !flow.branched()) {
@@ -155,7 +163,7 @@ void ScriptReader::setVariable(std::string_view arguments, bool set, const Sourc
     text.kind = ExprKind::Const, text.literal = LiteralKind::String, text.text = *value, text.range = range;
     v.initial.push_back(std::move(text));
   }
-  variables.push_back(std::move(v));
+  flow.addVariable(std::move(v));
 }
 
 // --- statements -----------------------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 // Statements and psql commands of a session → events of a growing function. Scripts and the SQL inside shell scripts share it.
 #pragma once
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,7 +29,8 @@ class ScriptFlow {
   void leave();                 // the function ends here; what is added afterwards is not reached from here
   void finish();                // closes what is still open
   bool branched() const { return !open_.empty(); }  // inside a branch or loop
-  Function& function() { return function_; }
+  Variable* variable(const std::string& name);      // that addVariable() made known, or null
+  void addVariable(Variable v);
 
  private:
   struct Open {
@@ -44,6 +46,7 @@ class ScriptFlow {
   Function& function_;
   std::int32_t current_ = 0;
   std::vector<Open> open_;
+  std::map<std::string, std::size_t> variables_;  // by name, indexes into function_.variables
 };
 
 // A psql command: its name without the backslash, and the rest of the line trimmed and unquoted.

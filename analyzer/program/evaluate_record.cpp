@@ -33,7 +33,11 @@ void combine(Site& site, const Evaluation& e, bool one_key = true) {
   Evaluation both = e.rows > old.rows || (e.rows == old.rows && e.sureness < old.sureness) ? e : old;
   const Evaluation& other = both == e ? old : e;
   both.runs = std::max(e.runs, old.runs);
-  if (e.runs == Runs::Once && old.runs == Runs::Once) both.runs = Runs::PerRow, both.repeated = one_key;  // two copies
+  if (e.runs == Runs::Once && old.runs == Runs::Once) {  // two copies, each with a row of its own
+    both.runs = Runs::PerRow, both.repeated = one_key;
+    if (!one_key && site.rows_if_several > both.rows)
+      both.rows = Rows::PlanDependent, both.sureness = Sureness::ByPlan, both.rows_blame = site.rows_if_several_blame;
+  }
   if (e.runs != old.runs && std::max(e.runs, old.runs) == Runs::Once) both.runs = Runs::PerRow;  // once here, and perhaps there too
   if (both.runs > Runs::NeedNot && both.runs_blame.cause != Cause::GuardedBranch) both.runs_blame = {};
   both.plan_time = e.plan_time || old.plan_time;
@@ -169,7 +173,12 @@ Evaluation evaluationOf(const Term& call, const Flow& f) {
 void record(const Term& call, const Flow& f, Tree& tree) {
   const Evaluation e = evaluationOf(call, f);
   const bool one_key = !keyVaries(call, f.row_leaves, true);
-  for (const int site : call.sites) combine(tree.sites[static_cast<std::size_t>(site)], e, one_key);
+  for (const int number : call.sites) {
+    Site& site = tree.sites[static_cast<std::size_t>(number)];
+    for (const Discard& d : f.discards)
+      if (d.rows > site.rows_if_several) site.rows_if_several = d.rows, site.rows_if_several_blame = d.blame;
+    combine(site, e, one_key);
+  }
 }
 
 namespace {

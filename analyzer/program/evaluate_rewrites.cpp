@@ -842,7 +842,7 @@ void lowerHaving(Level& level) {
 
 }  // namespace
 
-void rewriteLevel(Level& level, Tree& tree) {
+void rewriteLevel(Level& level, bool row_marks, Tree& tree) {
   for (FromNode& n : level.from) pullUp(n, level, false, tree);
   foldLevel(level, tree);
   lowerHaving(level);
@@ -853,7 +853,8 @@ void rewriteLevel(Level& level, Tree& tree) {
     hoist(level);
     if (!changed) break;
   }
-  if (!level.isDml()) {
+  // Where rows may have to be looked at again (row marks), those of all sides are needed.
+  if (!level.isDml() && !row_marks && (!level.source || level.source->locking.empty())) {
     // Asked of the level as it is; each removal may free the next.
     for (int round = 0; round < 20; ++round) {
       bool changed = false;

@@ -412,7 +412,7 @@ void runLevel(Level& level, const Flow& demand, Tree& tree) {
   }
   const bool has_locks = containsLock(level);
   if (has_locks || !level.from.empty()) {
-    rewriteLevel(level, tree);
+    rewriteLevel(level, demand.row_marks, tree);
     LevelRun run(level, demand, tree);
     if (level.isDml()) run.modify();
     else if (level.kind == QueryKind::SetOperation) run.setOperation();

@@ -147,6 +147,8 @@ struct Site {
   const Expr* call = nullptr;
   int via = -1;
   bool seen = false;
+  Rows rows_if_several = Rows::Exact;      // what discards rows above, were it not that the call runs once
+  Blame rows_if_several_blame;
   Evaluation evaluation;
 };
 
@@ -241,7 +243,7 @@ void foldLevel(Level& level, Tree& tree);
 // R1: which CTEs are inlined.
 void decideCtes(Tree& tree);
 // R0 (views were expanded when built), R1 and R4 for the FROM tree of a level; then R3, R5, R6.
-void rewriteLevel(Level& level, Tree& tree);
+void rewriteLevel(Level& level, bool row_marks, Tree& tree);
 // R2; true if the select list is dropped.
 bool existsDropsTargets(const Level& level);
 

@@ -257,6 +257,72 @@ TEST_CASE("what random statements against live servers taught") {
         Rows::Exact);
 }
 
+TEST_CASE("what the fuzzer found: calls that run although they seem not to") {
+  const auto runs = [](const std::string& text, std::size_t call = 0, const std::string& more = "") {
+    return see(text, kTables + more)[call].runs;
+  };
+  const std::string removable = "LEFT JOIN (SELECT DISTINCT ON (id) id, pg_try_advisory_lock(small.id) AS x FROM small ORDER BY id) s ON s.id = j.id";
+  CHECK(runs("SELECT j.id FROM jobs j " + removable) == Runs::Never);
+  // Kept on 18: the key is bound to a constant, directly or by the host of a sub-select; kept where rows may be looked at again.
+  CHECK(runs("SELECT j.id FROM jobs j " + removable + " WHERE j.id IN (4)") == Runs::NeedNot);
+  CHECK(runs("SELECT k.id, (SELECT count(*) FROM (SELECT j.id FROM jobs j " + removable + ") i WHERE i.id = k.id) FROM jobs k") == Runs::NeedNot);
+  CHECK(runs("UPDATE jobs SET kind = 1 WHERE id IN (SELECT j.id FROM jobs j " + removable + ")") == Runs::NeedNot);
+  // UPDATE keeps the rows of its sub-selects whole, with columns that nobody reads.
+  CHECK(runs("UPDATE jobs SET kind = 1 WHERE id IN (SELECT q.id FROM (SELECT id, stable_lock(id) AS x FROM jobs ORDER BY ts) q)") != Runs::Never);
+  CHECK(runs("SELECT q.id FROM (SELECT id, stable_lock(id) AS x FROM jobs ORDER BY ts) q") == Runs::Never);
+  // Read through a CTE that is inlined.
+  CHECK(runs("WITH a AS (SELECT id, pg_try_advisory_lock(id) FROM jobs), b AS (SELECT id FROM a), c AS NOT MATERIALIZED (SELECT id, random() FROM b) "
+             "SELECT id FROM c") == Runs::PerRow);
+  // On the side of an outer join that is filled up, a constant is none.
+  CHECK(runs("SELECT q.id FROM (SELECT id, 4 AS kind FROM jobs WHERE pg_try_advisory_lock(id)) q FULL JOIN small s ON s.id = q.id WHERE q.kind = 1") !=
+        Runs::Never);
+  // Folded before the level is found to be dead; DECLARE plans.
+  CHECK(see("SELECT frozen_lock(7) FROM jobs WHERE 1 = 2")[0].plan_time);
+  CHECK(see("DECLARE c CURSOR FOR SELECT frozen_lock(7) FROM jobs")[0].plan_time);
+  CHECK(see("SELECT frozen_lock(7) AND false")[0].plan_time);
+  CHECK(runs("SELECT false AND frozen_lock(7)") == Runs::Never);
+}
+
+TEST_CASE("what the fuzzer found: calls that run less or more often than they seem to") {
+  CHECK(see("SELECT nullif(NULL::boolean, pg_try_advisory_lock(id)) FROM jobs")[0].runs == Runs::Never);
+  CHECK(see("SELECT nullif(pg_try_advisory_lock(NULL::bigint), pg_try_advisory_lock(id)) FROM jobs")[1].runs == Runs::Never);
+  // What the planner computes of a constant call may decide for its neighbours.
+  CHECK(see("SELECT id FROM jobs WHERE pg_try_advisory_lock(7) OR frozen_lock(7)")[0].runs == Runs::NeedNot);
+  // A gate is asked once, but once for each partition.
+  const std::string parts = kTables + "CREATE TABLE parts(id bigint PRIMARY KEY) PARTITION BY RANGE (id);";
+  CHECK(see("SELECT id FROM jobs WHERE stable_lock(7)")[0].runs == Runs::Once);
+  CHECK(see("SELECT id FROM parts WHERE stable_lock(7)", parts)[0].repeated);
+  // Several partners: SET is computed for each.
+  CHECK(see("UPDATE jobs j SET state = pg_try_advisory_lock(j.id)::text FROM small s WHERE j.id = 4 AND s.n = j.kind")[0].runs == Runs::PerRow);
+  // Two arms of one row each are two rows.
+  const Seen arms = see("SELECT id FROM ((SELECT id FROM jobs LIMIT 1) UNION ALL (SELECT id FROM small LIMIT 1)) q WHERE pg_try_advisory_lock(id)");
+  CHECK(arms[0].runs == Runs::PerRow);
+  CHECK(arms[0].order == CallOrder::Undefined);
+  // A filter on one lock says nothing for another in the same select list.
+  const Seen two = see("SELECT id FROM (SELECT id, pg_try_advisory_lock(id) AS ok, pg_try_advisory_lock(9, id::int) AS other FROM jobs) q WHERE ok");
+  CHECK(two[0].rows == Rows::Exact);
+  CHECK(two[1].rows == Rows::Superset);
+  // Conditions that could leak stay above a view with security_barrier.
+  const std::string barrier = kTables + "CREATE VIEW walled WITH (security_barrier) AS SELECT id, kind, pg_try_advisory_lock(id) AS ok FROM jobs;";
+  CHECK(see("SELECT id FROM walled WHERE kind * 2 = 8", barrier)[0].rows == Rows::Superset);
+  CHECK(see("SELECT id FROM walled WHERE kind = 4", barrier)[0].rows == Rows::Exact);
+}
+
+TEST_CASE("what the fuzzer found: orders that are none") {
+  const auto order = [](const std::string& text, std::size_t call = 0) { return see(text)[call].order; };
+  // An arm of UNION, INTERSECT, EXCEPT is sorted as those need it (17 and later), and its columns are computed before its own LIMIT.
+  CHECK(order("(SELECT id, pg_try_advisory_lock(id) FROM jobs ORDER BY id) UNION SELECT 1, true") == CallOrder::Undefined);
+  CHECK(see("(SELECT id, pg_try_advisory_lock(id) FROM jobs ORDER BY id LIMIT 1) UNION SELECT 1, true")[0].runs == Runs::PerRow);
+  // Sorted within each answer only.
+  CHECK(order("SELECT k.id, (SELECT count(*) FROM (SELECT id, pg_try_advisory_lock(id) FROM jobs ORDER BY id) q WHERE q.id = k.id) FROM jobs k") ==
+        CallOrder::Undefined);
+  // A window sorts again, and so may grouping.
+  CHECK(order("SELECT pg_try_advisory_lock(id), row_number() OVER (ORDER BY ts) FROM (SELECT id, ts FROM jobs ORDER BY id) q") == CallOrder::Undefined);
+  CHECK(order("SELECT kind, count(pg_try_advisory_lock(id)) FROM (SELECT id, kind FROM jobs ORDER BY id) q GROUP BY kind") == CallOrder::Undefined);
+  // What is dear is put off behind the sort together with what is volatile.
+  CHECK(order("SELECT stable_lock(id), pg_try_advisory_lock(id) FROM jobs ORDER BY ts") == CallOrder::Defined);
+}
+
 TEST_CASE("statements made to be slow are given up, not waited for") {
   const auto begin = std::chrono::steady_clock::now();
   std::string views = kTables, columns = "SELECT pg_try_advisory_lock(x) AS l, 'a' AS x0 FROM (SELECT 1 AS x) q";

@@ -62,10 +62,9 @@ std::int32_t Places::fileIndex(FileID id) {
   if (path.empty()) path = entry->getName();
   if (!path.str().starts_with(root_)) return -1;
   const std::string relative = path.str().substr(root_.size()).str();
-  const auto same = std::find(files_.begin(), files_.end(), relative);
-  if (same == files_.end()) files_.push_back(relative);
-  return at->second = static_cast<std::int32_t>(same == files_.end() ? files_.size() - 1
-                                                                     : static_cast<std::size_t>(same - files_.begin()));
+  const auto index = static_cast<std::size_t>(std::find(files_.begin(), files_.end(), relative) - files_.begin());
+  if (index == files_.size()) files_.push_back(relative);
+  return known_[id] = static_cast<std::int32_t>(index);
 }
 
 std::optional<std::pair<std::uint32_t, std::uint32_t>> Places::byte(SourceLocation location) {

@@ -35,6 +35,8 @@ constexpr std::array<std::string_view, 3> kSeeds{"advisory", "pg_locks", "set_lo
 constexpr int kWorkerSeconds = 60;
 constexpr std::size_t kMostOutput = std::size_t{512} << 20;
 constexpr int kMostRounds = 8;
+constexpr int kDeepestInclude = 6;
+constexpr std::size_t kFewFiles = 20;         // that may be parsed for one name or header, however small the project
 constexpr std::size_t kShortestName = 4;  // of functions that are looked for in other files
 constexpr std::size_t kMostIncludeRoots = 48;
 constexpr std::size_t kStack = std::size_t{1} << 20;
@@ -79,6 +81,23 @@ std::string searchedName(const Function& f) {
     last = colons == std::string::npos ? name : name.substr(colons + 2);
   }
   return last;
+}
+
+// The last names of the paths that a file includes.
+std::vector<std::string> includedNames(std::string_view text) {
+  std::vector<std::string> names;
+  for (std::size_t at = text.find("include"); at != std::string_view::npos; at = text.find("include", at + 7)) {
+    const std::size_t line = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
+    const std::string_view before = text.substr(line, at - line);
+    if (before.find_first_not_of(" \t#") != std::string_view::npos || before.find('#') == std::string_view::npos) continue;
+    const std::size_t open = text.find_first_not_of(" \t", at + 7);
+    if (open == std::string_view::npos || (text[open] != '"' && text[open] != '<')) continue;
+    const std::size_t close = text.find_first_of("\">\n", open + 1);
+    if (close == std::string_view::npos) break;
+    const std::string_view path = text.substr(open + 1, close - open - 1);
+    names.emplace_back(path.substr(path.rfind('/') == std::string_view::npos ? 0 : path.rfind('/') + 1));
+  }
+  return names;
 }
 
 std::string lowered(std::string s) {
@@ -147,9 +166,36 @@ void CppReading::run() {
     if (!errors[i].empty()) unread_.push_back({input_.paths[i], "not-read", errors[i]});
     if (matters[i]) (isHeader(input_.paths[i]) ? headers : sources).push_back(input_.paths[i]);
   }
+  const std::vector<std::string> including = includersOf(headers);
+  sources.insert(sources.end(), including.begin(), including.end());
   parse(std::move(sources));
   parse(std::move(headers));
   nameRounds();
+}
+
+// The sources that include one of these headers, directly or through others: a header's macros, constants and classes matter where they
+// are used. Headers are told apart by their names alone. None if that would be most of the project.
+std::vector<std::string> CppReading::includersOf(const std::vector<std::string>& headers) const {
+  if (headers.empty()) return {};
+  std::vector<std::vector<std::string>> included(input_.paths.size());
+  parallelFor(input_.paths.size(), input_.threads, kStack, [&](std::size_t i) {
+    const FileText file = input_.read(input_.paths[i]);
+    if (file.error.empty()) included[i] = includedNames(file.text);
+  });
+  std::set<std::string> wanted;
+  for (const std::string& h : headers) wanted.insert(fs::path(h).filename().string());
+  std::set<std::string> found;
+  for (int depth = 0; depth < kDeepestInclude; ++depth) {
+    const std::size_t before = wanted.size();
+    for (std::size_t i = 0; i < input_.paths.size(); ++i) {
+      if (std::ranges::none_of(included[i], [&](const std::string& name) { return wanted.contains(name); })) continue;
+      if (isHeader(input_.paths[i])) wanted.insert(fs::path(input_.paths[i]).filename().string());
+      else found.insert(input_.paths[i]);
+    }
+    if (wanted.size() == before) break;
+  }
+  if (found.size() > std::max<std::size_t>(kFewFiles, input_.paths.size() / 20)) return {};
+  return {found.begin(), found.end()};
 }
 
 void CppReading::follow(const std::vector<std::string>& sql_routines) {
@@ -205,7 +251,7 @@ void CppReading::nameRounds() {
     std::vector<std::size_t> count(names.size());
     for (const auto& h : hits)
       for (const std::size_t n : h) ++count[n];
-    const std::size_t most = std::max<std::size_t>(20, input_.paths.size() / 20);  // 5 % of the files
+    const std::size_t most = std::max<std::size_t>(kFewFiles, input_.paths.size() / 20);  // 5 % of the files
     std::vector<std::string> files;
     for (std::size_t i = 0; i < hits.size(); ++i) {
       const bool wanted = std::ranges::any_of(hits[i], [&](std::size_t n) { return count[n] <= most; });

@@ -43,6 +43,7 @@ class CppReading {
   struct State;
   void parse(std::vector<std::string> files);
   void nameRounds();
+  std::vector<std::string> includersOf(const std::vector<std::string>& headers) const;
 
   CppInput input_;
   std::string error_;

@@ -74,7 +74,7 @@ TEST_CASE("macros, concatenation and constants lead to one statement") {
   const auto json = nlohmann::json::parse(keys.out);
   REQUIRE(json.at("keys").size() == 1);
   const auto& key = json["keys"][0];
-  CHECK(key.at("text") == "4711");
+  CHECK(key.at("text") == "(4711)");
   CHECK(key.at("names") == nlohmann::json::array({"kBoot"}));
   CHECK(key.at("defined_at") == nlohmann::json::array({{{"file", "keys.h"}, {"line", 3}}}));
   CHECK(key.at("sites").size() == 1);
@@ -95,7 +95,7 @@ TEST_CASE("a key is followed through a wrapper, a constant of a header and anoth
   const auto json = nlohmann::json::parse(keys.out);
   std::set<std::string> texts;
   for (const auto& key : json.at("keys")) texts.insert(key.at("text").get<std::string>());
-  CHECK(texts == std::set<std::string>{"*", "43"});
+  CHECK(texts == std::set<std::string>{"(*)", "(43)"});
 }
 
 TEST_CASE("a function of a header is reported once, however many units include it") {

@@ -41,7 +41,7 @@ std::string eventText(const LockStates&, const LockEvent& event) {
 std::string keyText(const LockStates& locks, KeyId key, EventId taken) {
   if (key == kUnknownKey) return "unknown";
   const std::string& text = locks.keys.at(key).class_text;
-  if ((text != "*" && text != "(*, *)") || taken < 0) return text;
+  if ((text != "*" && text != "(*)" && text != "(*, *)") || taken < 0) return text;
   const LockEvent& e = locks.event(taken);
   if (e.call == nullptr || e.call->args.empty()) return text;
   std::string arguments;

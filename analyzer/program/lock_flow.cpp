@@ -14,6 +14,7 @@ constexpr int kMostVisits = 60;
 constexpr std::size_t kMostSummary = 24;  // effects and acquisitions of a summary
 const std::string kResult = "#return";
 const std::string kString = "#string";  // statements are sent as one
+const std::string kPsql = "#psql";
 const std::string kSnapshotDefault = "#repeatable read";
 
 constexpr std::uint32_t kSomething = ~0U;  // in Hold::worked: work on what has no name
@@ -609,7 +610,8 @@ class Flow {
   TransactionStatus idle(const LockState& s) const {
     if (const auto string = known(s, kString)) return *string ? TransactionStatus::Implicit : TransactionStatus::None;
     const RunnerFacts& runner = program_.units[at(unit_)].runner;
-    return runner.transaction == TransactionMode::Unknown ? TransactionStatus::Unknown : TransactionStatus::None;
+    const bool psql = known(s, kPsql) == true;  // a process of its own, in a shell script
+    return runner.transaction == TransactionMode::Unknown && !psql ? TransactionStatus::Unknown : TransactionStatus::None;
   }
 
   // False: control does not go on behind it.
@@ -699,7 +701,8 @@ class Flow {
       case SessionVerb::End:
         leaveSession(s, op.range);
         s.lost.clear();
-        s.status = op.verb == SessionVerb::Start ? TransactionStatus::None : TransactionStatus::Unknown;
+        learn(s, {kPsql, {}, op.verb == SessionVerb::Start});
+        s.status = idle(s);
         break;
       case SessionVerb::StringBegin:
         learn(s, {kString, {}, true});

@@ -8,6 +8,8 @@
 namespace pglocklint {
 namespace {
 
+constexpr std::size_t kMostSites = 400;  // lock calls of one function whose state is followed
+
 bool begins(const std::string& head, std::string_view word) {
   return head.starts_with(word) && (head.size() == word.size() || head[word.size()] == ' ');
 }
@@ -82,6 +84,11 @@ std::vector<RoutineCall> LockEvents::calls(const Function& f, int unit) const {
 // Routines with a lock call in them, and whatever reaches one. Anything else has no effect on locks and is not looked at.
 void LockEvents::findCandidates() {
   std::vector<std::vector<std::size_t>> callers;
+  // Beyond what anybody writes by hand the state costs more than it can tell: none, so nothing is reported.
+  const auto tooLong = [&](const Function& f) {
+    const auto own = sites_.find(&f);
+    return own != sites_.end() && own->second.size() > kMostSites;
+  };
   std::unordered_map<const Function*, std::size_t> number;
   std::vector<Candidate> all;
   std::vector<bool> wanted;
@@ -99,7 +106,8 @@ void LockEvents::findCandidates() {
       if (f.kind == FunctionKind::Procedure)
         for (const Block& b : f.blocks)
           for (const Event& e : b.events) ends |= e.kind == EventKind::Transaction;
-      wanted.push_back(sites_.count(&f) > 0 || ends);
+      const auto own = sites_.find(&f);
+      wanted.push_back((own != sites_.end() || ends) && !tooLong(f));
     }
   callers.resize(all.size());
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -115,7 +123,7 @@ void LockEvents::findCandidates() {
     const std::size_t i = work.back();
     work.pop_back();
     for (const std::size_t caller : callers[i])
-      if (!wanted[caller]) wanted[caller] = true, work.push_back(caller);
+      if (!wanted[caller] && !tooLong(*all[caller].function)) wanted[caller] = true, work.push_back(caller);
   }
   std::vector<std::size_t> renumbered(all.size(), 0);
   for (std::size_t i = 0; i < all.size(); ++i)

@@ -155,8 +155,8 @@ struct Exit {
   static void describe(Self& s, V& v) { v("kind", s.kind), v("range", s.range), v("text", s.text); }
 };
 
-enum class EventKind : std::uint8_t { Statement, Transaction, Setting, Session, Ddl, Exit, HostCall };
-PGLOCKLINT_ENUM_NAMES(EventKind, "statement", "transaction", "setting", "session", "ddl", "exit", "host-call")
+enum class EventKind : std::uint8_t { Statement, Transaction, Setting, Session, Ddl, Exit, HostCall, HostStep };
+PGLOCKLINT_ENUM_NAMES(EventKind, "statement", "transaction", "setting", "session", "ddl", "exit", "host-call", "host-step")
 
 // One thing that happens. Exactly the vector that belongs to `kind` has one element (Ddl: an index into Unit::ddl).
 struct Event {
@@ -167,7 +167,7 @@ struct Event {
   List<SessionOp> session;
   List<Exit> exit;
   std::int32_t ddl = -1;
-  std::int32_t host_call = -1;  // before its text is lowered: index into HostCode::calls
+  std::int32_t host_call = -1;  // HostCall, and what it is lowered to: index into HostCode::calls. HostStep: into HostCode::steps
 
   Event() = default;
   Event(Statement s) : kind(EventKind::Statement) { statement.push_back(std::move(s)); }
@@ -203,10 +203,13 @@ struct Edge {
 struct Block {
   List<Event> events;
   List<Edge> successors;
-  std::int32_t scope = -1;  // innermost exception scope, index into Function::exception_scopes
+  std::int32_t scope = -1;   // innermost exception scope, index into Function::exception_scopes
+  std::int32_t unwind = -1;  // host functions: the block where an exception of this block's events goes; -1: out of the function
   bool operator==(const Block&) const = default;
   template <class Self, class V>
-  static void describe(Self& s, V& v) { v("events", s.events), v("successors", s.successors), v("scope", s.scope); }
+  static void describe(Self& s, V& v) {
+    v("events", s.events), v("successors", s.successors), v("scope", s.scope), v("unwind", s.unwind);
+  }
 };
 
 struct ExceptionHandler {

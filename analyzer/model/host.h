@@ -1,9 +1,19 @@
-// What a host program (C++) does with SQL: the database calls of one function, the text that each may send, the values it binds, and
-// what becomes of the answer.
+// What a host program (C++) does with SQL: the database calls of one function, the text that each may send, the values it binds, on
+// which session, and what becomes of the answer.
 //
 // A front end for a host language fills this in and knows no SQL. The SQL front end then lowers each text to ordinary Statement events
 // (sql/host_sql.h), whose parameters and holes lead back to the HostValues here; the Program turns those into Values
 // (program/host_values.cpp). So a rule sees a statement of C++ as it sees one of a .sql file.
+//
+// Paths name objects and variables of the host program, as one function sees them: a root and fields, "this.db_.conn_". Roots:
+//   this               the object of the method
+//   parameter N        0-based
+//   local NAME L:C     a variable of the function, by its declaration
+//   global NAME        qualified; also static members and function-local statics
+//   made L:C           what an expression at that place makes (a temporary, a handle that nobody names)
+//   return             what the function returns
+// Pointers, references, smart pointers, std::optional and iterators are transparent: c, *c, c->, c.get() are one path. A transaction
+// object stands for the session that it runs on: pqxx::work tx(c) has the path of c. "": not known.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -101,12 +111,22 @@ enum class HostCallKind {
   Execute,          // sends text now
   Prepare,          // name: of the prepared statement; text
   ExecutePrepared,  // name
-  Function,         // a function of the program: name with signature; binds = arguments
-  Begin,            // pqxx::work's constructor
+  Function,         // a function of the program: name with signature, empty if the target is not known; binds = arguments
+  Begin,            // pqxx::work's constructor: name = isolation level as PostgreSQL writes it, or empty
+  Autocommit,       // pqxx::nontransaction's constructor: from here on each statement is a transaction of its own
   Commit,
-  Rollback,         // abort(), and the destructor of a transaction that may still be open
+  Rollback,         // abort(), and the destructor of a transaction that may still be open; without effect after Commit
+  Savepoint,        // pqxx::subtransaction: name
+  Release,          // its commit()
+  RollbackTo,       // its destructor without one; without effect after Release
+  Connect,          // a new session: texts = what names the database (PQconnectdb, pqxx::connection)
+  Obtain,           // a session from somewhere else, for this call alone: a pool's checkout. api = what gives it
+  GiveBack,         // to where it was obtained from: whoever gets it next finds its session locks held
+  Disconnect,       // the session ends: PQfinish, the destructor of a connection
+  Reset,            // another session in its place: PQreset
 };
-PGLOCKLINT_ENUM_NAMES(HostCallKind, "execute", "prepare", "execute-prepared", "function", "begin", "commit", "rollback")
+PGLOCKLINT_ENUM_NAMES(HostCallKind, "execute", "prepare", "execute-prepared", "function", "begin", "autocommit", "commit", "rollback",
+                      "savepoint", "release", "rollback-to", "connect", "obtain", "give-back", "disconnect", "reset")
 
 // What the program does with the answer.
 enum class ResultUse {
@@ -127,7 +147,10 @@ struct HostCall {
   std::vector<HostText> texts;      // alternatives, in source order
   std::vector<HostValue> holes;
   std::vector<HostValue> binds;     // of $1, $2, …
-  std::string connection;           // path to the session: "parameter c", "member conn_", "fresh 12:3", or empty: not known
+  std::string connection;           // path of the session; Function: of the object it is called on, a constructor's of what it makes
+  std::vector<std::string> bind_paths;  // Function, Execute: of the arguments that are objects or handles; as many as binds, or none
+  std::string made;                 // path of the variable that takes what the call returns, where that is an object or a handle
+  bool throws = false;              // an error of the statement, or in the function, leaves it as an exception
   ResultUse result = ResultUse::Unknown;
   SourceRange result_range;         // where it is used so
   std::int32_t loop = -1;           // innermost loop around it
@@ -140,8 +163,62 @@ struct HostCall {
     v("kind", s.kind), v("api", s.api), v("name", s.name), v("range", s.range), v("texts", s.texts), v("holes", s.holes);
     v("binds", s.binds), v("connection", s.connection), v("result", s.result), v("result_range", s.result_range);
     v("loop", s.loop), v("binary", s.binary), v("loop_depth", s.loop_depth);
-    v("session_in_loop", s.session_in_loop);
+    v("session_in_loop", s.session_in_loop), v("bind_paths", s.bind_paths), v("made", s.made), v("throws", s.throws);
   }
+};
+
+enum class HostTruthKind {
+  Unknown,
+  Constant,  // value
+  Answer,    // the boolean that call `call` answers: the first column of its first row; what a function returns
+  Success,   // call `call` raised no error (PQresultStatus(r) == PGRES_TUPLES_OK)
+  Variable,  // name: path of a bool, or of a pointer or optional that is tested (engaged)
+  Not, And, Or,  // args
+};
+PGLOCKLINT_ENUM_NAMES(HostTruthKind, "unknown", "constant", "answer", "success", "variable", "not", "and", "or")
+
+// What a condition or a boolean of the host program is, as far as it depends on the database.
+struct HostTruth {
+  HostTruthKind kind = HostTruthKind::Unknown;
+  bool value = false;
+  std::int32_t call = -1;  // index into HostCode::calls
+  std::string name;
+  std::vector<HostTruth> args;
+  bool operator==(const HostTruth&) const = default;
+  template <class Self, class V>
+  static void describe(Self& s, V& v) {
+    v("kind", s.kind), v("value", s.value), v("call", s.call), v("name", s.name), v("args", s.args);
+  }
+};
+
+enum class HostStepKind {
+  Assign,     // `target`, a path, becomes `truth`; also the engaged state of an optional or a pointer
+  Condition,  // the last event of its block: the block's True and False edges are taken by `truth`
+  Return,     // truth: of a function that returns bool
+  Throw,      // target: the type, as written; empty: throw;
+  Exit,       // the process ends: std::exit, abort
+};
+PGLOCKLINT_ENUM_NAMES(HostStepKind, "assign", "condition", "return", "throw", "exit")
+
+// What a function does between its calls, as far as lock state needs it.
+struct HostStep {
+  HostStepKind kind = HostStepKind::Assign;
+  SourceRange range;
+  std::string target;
+  HostTruth truth;
+  bool operator==(const HostStep&) const = default;
+  template <class Self, class V>
+  static void describe(Self& s, V& v) { v("kind", s.kind), v("range", s.range), v("target", s.target), v("truth", s.truth); }
+};
+
+// Two paths of one object: `path` is bound to, copied or moved from `target` (a constructor's conn_(c): this.conn_ is parameter 0), or
+// a field that holds a value (id_(id)); flow-insensitive.
+struct HostAlias {
+  std::string path, target;
+  HostValue value;  // Unknown: not a value
+  bool operator==(const HostAlias&) const = default;
+  template <class Self, class V>
+  static void describe(Self& s, V& v) { v("path", s.path), v("target", s.target), v("value", s.value); }
 };
 
 enum class LoopOrder { Unknown, Sorted, Unsorted };
@@ -161,14 +238,25 @@ struct HostLoop {
   }
 };
 
-// Of one function.
+// Of one function. Its blocks have the calls and steps as events, in the order of control. An exception of a call goes to
+// Block::unwind: blocks with the destructors that run (calls like any other), then the handlers that may take it, or the way out of the
+// function (a block without successors that ends in a Throw without a target).
 struct HostCode {
   std::vector<HostCall> calls;
   std::vector<HostLoop> loops;
+  std::vector<HostStep> steps;
+  std::vector<HostAlias> aliases;
+  bool degraded = false;  // its text could not be understood in full (a type or a header is missing): destructors may be missing
   bool operator==(const HostCode&) const = default;
   template <class Self, class V>
-  static void describe(Self& s, V& v) { v("calls", s.calls), v("loops", s.loops); }
+  static void describe(Self& s, V& v) {
+    v("calls", s.calls), v("loops", s.loops), v("steps", s.steps), v("aliases", s.aliases), v("degraded", s.degraded);
+  }
 };
+
+// Variables that stand for what a call answered, and whether it went well, where a HostTruth has become an expression.
+inline std::string hostAnswer(std::int32_t call) { return "#answer " + std::to_string(call); }
+inline std::string hostSuccess(std::int32_t call) { return "#success " + std::to_string(call); }
 
 // Functions of the host program are named "ns::Class::lock(PGconn *, int)": with their signature, for there are overloads. In the
 // catalogue they have a schema of their own, so that no call in SQL can mean one.

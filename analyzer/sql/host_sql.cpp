@@ -69,11 +69,12 @@ class UnitLowering {
       const List<Edge> successors = std::exchange(f.blocks[b].successors, {});
       std::size_t at = b;
       for (Event& e : events) {
-        if (e.kind != EventKind::HostCall) {
+        if (e.kind == EventKind::HostCall && sendsText(f.host[0].calls[static_cast<std::size_t>(e.host_call)].kind))
+          at = place(f, at, call(f.host[0], e.host_call));
+        else if (e.kind == EventKind::HostStep)
+          step(f.host[0].steps[static_cast<std::size_t>(e.host_call)], f.blocks[at].events);
+        else
           f.blocks[at].events.push_back(std::move(e));
-          continue;
-        }
-        at = place(f, at, call(f.host[0], e.host_call));
       }
       f.blocks[at].successors = successors;
     }
@@ -88,16 +89,71 @@ class UnitLowering {
       return at;
     }
     const std::size_t join = f.blocks.size();
-    f.blocks.emplace_back().scope = f.blocks[at].scope;
+    const std::int32_t unwind = f.blocks[at].unwind;
+    f.blocks.emplace_back().unwind = unwind;
     for (List<Event>& a : alternatives) {
       const auto branch = static_cast<std::int32_t>(f.blocks.size());
       Block& block = f.blocks.emplace_back();
-      block.scope = f.blocks[at].scope;
+      block.unwind = unwind;
       block.events = std::move(a);
       block.successors.push_back({static_cast<std::int32_t>(join), EdgeKind::Next});
       f.blocks[at].successors.push_back({branch, EdgeKind::Next});
     }
     return join;
+  }
+
+  static bool sendsText(HostCallKind kind) {
+    return kind == HostCallKind::Execute || kind == HostCallKind::Prepare || kind == HostCallKind::ExecutePrepared ||
+           kind == HostCallKind::Function;
+  }
+
+  // --- steps
+  static Expr column(std::string name) {
+    Expr e;
+    e.kind = ExprKind::Column, e.name = std::move(name);
+    return e;
+  }
+  static Expr expression(const HostTruth& t) {
+    Expr e;
+    const auto operands = [&](ExprKind kind) {
+      e.kind = kind;
+      for (const HostTruth& a : t.args) e.args.push_back(expression(a));
+    };
+    switch (t.kind) {
+      case HostTruthKind::Constant: e.kind = ExprKind::Const, e.literal = LiteralKind::Boolean, e.text = t.value ? "true" : "false"; break;
+      case HostTruthKind::Answer: return column(hostAnswer(t.call));
+      case HostTruthKind::Success: return column(hostSuccess(t.call));
+      case HostTruthKind::Variable: return column(t.name);
+      case HostTruthKind::Not: operands(ExprKind::Not); break;
+      case HostTruthKind::And: operands(ExprKind::And); break;
+      case HostTruthKind::Or: operands(ExprKind::Or); break;
+      case HostTruthKind::Unknown: e.kind = ExprKind::Other; break;
+    }
+    return e;
+  }
+  static void step(const HostStep& s, List<Event>& out) {
+    Statement statement;
+    statement.kind = StatementKind::Query, statement.range = s.range;
+    statement.context = s.kind == HostStepKind::Condition ? PlContext::Condition
+                        : s.kind == HostStepKind::Return  ? PlContext::Return
+                                                          : PlContext::Assign;
+    if (s.kind == HostStepKind::Assign) statement.into.push_back(s.target);
+    Query q;
+    q.kind = QueryKind::Select, q.range = s.range;
+    Target target;
+    target.expr = expression(s.truth);
+    q.targets.push_back(std::move(target));
+    statement.query.push_back(std::move(q));
+    switch (s.kind) {
+      case HostStepKind::Assign:
+      case HostStepKind::Condition: out.emplace_back(std::move(statement)); break;
+      case HostStepKind::Return:
+        out.emplace_back(std::move(statement));
+        out.emplace_back(Exit{ExitKind::Return, s.range, {}});
+        break;
+      case HostStepKind::Throw: out.emplace_back(Exit{ExitKind::Raise, s.range, s.target}); break;
+      case HostStepKind::Exit: out.emplace_back(SessionOp{SessionVerb::Quit, s.range, {}, false}); break;
+    }
   }
 
   Alternatives call(HostCode& code, std::int32_t index) {
@@ -196,9 +252,16 @@ class UnitLowering {
     DynamicResult parsed = parseDynamicText(text, {}, like(c, index), lines, SentBy::Client);
     for (NotUnderstood& n : parsed.problems) unit_.not_understood.push_back(std::move(n));
     List<Event> events = std::move(parsed.events);
-    for (Event& e : events)
+    for (Event& e : events) {
+      e.host_call = index;
       for (Statement& s : e.statement) s.dynamic = false, s.host_call = index;
-    return events;
+    }
+    if (events.size() < 2) return events;
+    List<Event> string;  // one implicit transaction
+    string.emplace_back(SessionOp{SessionVerb::StringBegin, c.range, {}, false}).host_call = index;
+    for (Event& e : events) string.push_back(std::move(e));
+    string.emplace_back(SessionOp{SessionVerb::StringEnd, c.range, {}, false}).host_call = index;
+    return string;
   }
 
   static void append(const HostPiece& p, std::uint32_t home, std::uint32_t& last, MappedText& text) {

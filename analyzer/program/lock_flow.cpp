@@ -323,9 +323,8 @@ class Flow {
         if (deed.writes && !h.written.known() && state.status != TransactionStatus::None)
           h.written = range, h.written_level = static_cast<std::uint32_t>(state.levels.size());
         if (!deed.work) continue;
-        for (const std::uint32_t n : deed.names)
-          if (h.worked.size() < 12 && std::find(h.worked.begin(), h.worked.end(), n) == h.worked.end()) h.worked.push_back(n);
-        if (deed.names.empty() && h.worked.empty()) h.worked.push_back(kSomething);
+        for (const std::uint32_t n : deed.names) h.worked.add(n);
+        if (deed.names.empty() && h.worked.empty()) h.worked.add(kSomething);
       }
   }
 
@@ -473,7 +472,7 @@ class Flow {
   void take(const LockEvent& e, EventId id, LockState& s) {
     acquire(s, {e.key, e.lock->mode, e.lock->scope, e.least, e.most, id}, states_.keys);
     const bool kept_snapshot = (s.repeatable_read && s.status == TransactionStatus::Explicit) || stable_;
-    if (kept_snapshot && std::find(s.stale.begin(), s.stale.end(), id) == s.stale.end() && s.stale.size() < 4) s.stale.push_back(id);
+    if (kept_snapshot) s.stale.add(id);
   }
 
   void call(EventId id, const LockState& s, std::vector<Alternative>& out) {
@@ -485,7 +484,7 @@ class Flow {
       for (const LockEffect& effect : o.effects) apply(after, effect, id, states_.keys);
       if (summary.works)
         for (Hold& h : after.holds)
-          if (h.mayHold() && h.worked.empty()) h.worked.push_back(kSomething);
+          if (h.mayHold() && h.worked.empty()) h.worked.add(kSomething);
       out.push_back({o.result, std::move(after)});
     }
   }
@@ -847,7 +846,7 @@ class Flow {
       for (const LostLock& l : s.lost) {
         WorkAfterLoss w{l, range, false, inHandler(l.scope, range)};
         for (const std::uint32_t n : deed.names)
-          w.same_work |= std::find(l.hold.worked.begin(), l.hold.worked.end(), n) != l.hold.worked.end();
+          w.same_work |= l.hold.worked.has(n);
         std::vector<WorkAfterLoss>& all = result_.locks.after_loss;
         const auto known_loss = std::find_if(all.begin(), all.end(), [&](const WorkAfterLoss& x) {
           return x.lost.how == l.how && x.lost.where == l.where && x.lost.hold.key == l.hold.key && x.in_handler == w.in_handler;

@@ -39,8 +39,6 @@ namespace pglocklint {
 namespace {
 
 constexpr std::size_t kMostHolds = 64;    // of one state; beyond, keys are forgotten (unknown_held)
-constexpr std::size_t kMostTaken = 4;
-constexpr std::size_t kMostWorked = 12;
 constexpr std::size_t kMostLost = 8;
 constexpr std::size_t kMostLevels = 30;   // bits of Hold::may; deeper levels share the last one
 
@@ -48,11 +46,6 @@ std::uint32_t bit(std::size_t level) { return 1U << std::min(level, kMostLevels)
 std::uint32_t fromBit(std::size_t level) { return level > kMostLevels ? 0 : ~(bit(level) - 1); }
 
 int capped(int n) { return std::clamp(n, -kMany, kMany); }
-
-template <class T>
-void addOnce(std::vector<T>& list, const T& value, std::size_t most) {
-  if (list.size() < most && std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
-}
 
 auto place(const Hold& h) { return std::tuple(h.key, h.mode); }
 
@@ -91,8 +84,8 @@ bool sameShape(const LockState& a, const LockState& b) { return a.status == b.st
 void mergeHold(Hold& into, const Hold& h) {
   into.lo = std::min(into.lo, h.lo), into.hi = std::max(into.hi, h.hi);
   into.may |= h.may, into.must &= h.must;
-  for (const EventId e : h.taken) addOnce(into.taken, e, kMostTaken);
-  for (const std::uint32_t w : h.worked) addOnce(into.worked, w, kMostWorked);
+  for (const EventId e : h.taken) into.taken.add(e);
+  for (const std::uint32_t w : h.worked) into.worked.add(w);
   if (!into.written.known()) into.written = h.written, into.written_level = h.written_level;
 }
 
@@ -112,7 +105,7 @@ void mergeInto(LockState& a, const LockState& b) {
   std::vector<Fact> shared;
   std::set_intersection(a.facts.begin(), a.facts.end(), b.facts.begin(), b.facts.end(), std::back_inserter(shared));
   a.facts = std::move(shared);
-  for (const EventId e : b.stale) addOnce(a.stale, e, kMostTaken);
+  for (const EventId e : b.stale) a.stale.add(e);
   a.unknown_held |= b.unknown_held;
   a.repeatable_read &= b.repeatable_read;
   if (a.timeout != b.timeout) a.timeout = 2;
@@ -174,7 +167,7 @@ void acquire(LockState& s, const Acquisition& a, const KeyTable& keys) {
     h.may |= level;
     if (certain) h.must |= level;
   }
-  addOnce(h.taken, a.event, kMostTaken);
+  h.taken.add(a.event);
 }
 
 bool refuse(const LockState& s, KeyId key, LockMode mode, const KeyTable& keys) {
@@ -236,7 +229,7 @@ void apply(LockState& s, const LockEffect& e, EventId event, const KeyTable& key
   const std::uint32_t level = bit(s.levels.size());
   if (e.may) h.may |= level;
   if (e.must && exact) h.must |= level;
-  if (e.hi > 0 || e.may) addOnce(h.taken, event, kMostTaken);
+  if (e.hi > 0 || e.may) h.taken.add(event);
   dropEmpty(s);
 }
 

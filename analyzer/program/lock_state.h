@@ -5,10 +5,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
 #include "model/lock_function.h"
+#include "program/few.h"
 #include "program/lock_keys.h"
 
 namespace pglocklint {
@@ -35,10 +37,10 @@ struct Hold {
   LockMode mode = LockMode::Exclusive;
   int lo = 0, hi = 0;
   std::uint32_t may = 0, must = 0;
-  std::vector<EventId> taken;           // where (the first few)
+  Few<EventId, 4> taken;                // where
   SourceRange written;                  // first write under it that is not committed
   std::uint32_t written_level = 0;
-  std::vector<std::uint32_t> worked;    // relations worked on under it (LockStates::names)
+  Few<std::uint32_t, 12> worked;        // relations worked on under it (LockStates::names)
 
   bool session() const { return hi > 0; }
   bool mayHold() const { return hi > 0 || may != 0; }
@@ -72,7 +74,7 @@ struct LockState {
   std::vector<Hold> holds;           // sorted by key and mode
   std::vector<LostLock> lost;
   std::vector<Fact> facts;           // sorted by text
-  std::vector<EventId> stale;        // acquisitions after which nothing was read yet, though the snapshot is older
+  Few<EventId, 4> stale;             // acquisitions after which nothing was read yet, though the snapshot is older
   bool unknown_held = false;         // a key we do not know may be held
   bool repeatable_read = false;      // the transaction keeps one snapshot
   int timeout = 0;                   // lock_timeout or statement_timeout: 0 not set, 1 set, 2 not known
@@ -81,6 +83,7 @@ struct LockState {
   const Hold* find(KeyId key, LockMode mode) const;
   bool operator==(const LockState&) const = default;
 };
+static_assert(std::is_trivially_copyable_v<Hold>, "states are copied all the time");
 inline constexpr std::size_t kMostStates = 8;
 using LockStateSet = std::vector<LockState>;  // alternatives; empty: not reached
 

@@ -98,10 +98,11 @@ void checkUnlock(const LockEvent& unlock, const FunctionLocks& f, const LockStat
     if (!meant) meant = meantBy(s, unlock, f, locks);
   }
   const LockEvent* earlier = isScript(f) && f.function->blocks.size() == 1 ? releasedBefore(locks, f, unlock) : nullptr;
-  if (meant && meant->hold->taken.empty()) meant.reset();
-  if (meant && locks.keys.at(meant->hold->key).constant && meant->hold->key != unlock.key && meant->hold->must == 0 &&
-      takenAnywhere(locks, unlock.key, unlock.lock->mode))
-    meant.reset();  // somebody else takes that one
+  const auto doubtful = [&](const Hold& h) {
+    return h.taken.empty() || (locks.keys.at(h.key).constant && h.key != unlock.key && h.must == 0 &&
+                               takenAnywhere(locks, unlock.key, unlock.lock->mode));  // somebody else takes that one
+  };
+  if (meant && doubtful(*meant->hold)) meant.reset();
   if (!meant && earlier == nullptr) return;
   const std::string why = meant ? meant->why : "it is released already";
   Finding& finding = reportAt(report, unlock, unlock.range,

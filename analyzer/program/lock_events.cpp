@@ -1,7 +1,6 @@
 #include "program/lock_events.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "program/walk.h"
 
@@ -92,14 +91,13 @@ void LockEvents::findCandidates() {
   std::unordered_map<const Function*, std::size_t> number;
   std::vector<Candidate> all;
   std::vector<bool> wanted;
-  std::unordered_set<const Function*> live;
-  for (const Routine& r : program_.catalogue.routines) live.insert(r.function);
+  for (const Routine& r : program_.catalogue.routines) live_[r.function] = &r;
   for (std::size_t u = 0; u < program_.units.size(); ++u)
     for (const Function& f : program_.units[u].functions) {
       if (f.kind == FunctionKind::NamedQuery || f.kind == FunctionKind::DownScript) continue;
       if (f.kind == FunctionKind::HostFunction) continue;  // its exceptions and destructors are not modelled yet: no state rather than a wrong one
       const bool definition = f.kind == FunctionKind::Routine || f.kind == FunctionKind::Procedure;
-      if (definition && live.count(&f) == 0) continue;
+      if (definition && live_.count(&f) == 0) continue;
       number[&f] = all.size();
       all.push_back({&f, static_cast<int>(u), {}});
       bool ends = false;

@@ -51,6 +51,11 @@ class LockEvents {
     return at == by_call_.end() ? -1 : at->second;
   }
   Deed deed(const Event& event, const Function& function, int unit);
+  // The live routine that the function defines, or null.
+  const Routine* routine(const Function& function) const {
+    const auto at = live_.find(&function);
+    return at == live_.end() ? nullptr : at->second;
+  }
   // Its callee's summary as the caller of this event sees it.
   const LockSummary& summary(EventId event);
   void forgetCalls(const std::vector<EventId>& events) {  // callees have changed
@@ -69,6 +74,7 @@ class LockEvents {
   const Program& program_;
   LockStates& states_;
   std::vector<Candidate> candidates_;
+  std::unordered_map<const Function*, const Routine*> live_;
   std::unordered_map<const Function*, std::vector<const LockSite*>> sites_;  // direct
   std::unordered_map<const Statement*, std::vector<EventId>> by_statement_;
   std::unordered_map<const Expr*, EventId> by_call_;

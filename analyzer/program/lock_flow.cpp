@@ -69,15 +69,25 @@ class Flow {
       : program_(program), states_(states), reader_(reader), function_(*candidate.function), unit_(candidate.unit) {
     routine_ = function_.kind != FunctionKind::Script && function_.kind != FunctionKind::DownScript;
     last_statement_ = lastStatement();
-    for (const Routine& r : program.catalogue.routines)
-      if (routine_ && r.function == &function_) stable_ = r.volatility != Volatility::Volatile;
+    const Routine* routine = reader.routine(function_);
+    stable_ = routine_ && routine != nullptr && routine->volatility != Volatility::Volatile;
   }
 
   FlowResult run(const std::vector<EventId>& events, bool record) {
     result_.locks.unit = unit_, result_.locks.function = &function_, result_.locks.events = events;
     if (function_.blocks.empty()) return std::move(result_);
     findLoops();
+    in_.assign(function_.blocks.size(), {});
+    visits_.assign(function_.blocks.size(), 0);
+    queued_.assign(function_.blocks.size(), false);
+    addState(in_[0], entryState());
+    if (forward()) {
+      record_ = record;
+      finish();
+      return std::move(result_);
+    }
     fixpoint();
+    flowing_ = false;
     record_ = record;
     finish();
     return std::move(result_);
@@ -86,11 +96,20 @@ class Flow {
  private:
   // --- the fixpoint -------------------------------------------------------------------------------------------------------
 
+  // Control goes from lower blocks to higher ones only: then one pass in their order is the fixpoint, and may record at once.
+  bool forward() const {
+    for (std::size_t b = 0; b < function_.blocks.size(); ++b) {
+      const Block& block = function_.blocks[b];
+      for (const Edge& e : block.successors)
+        if (e.target <= static_cast<std::int32_t>(b)) return false;
+      for (std::int32_t s = block.scope; s >= 0 && at(s) < function_.exception_scopes.size(); s = function_.exception_scopes[at(s)].parent)
+        for (const ExceptionHandler& h : function_.exception_scopes[at(s)].handlers)
+          if (h.block <= static_cast<std::int32_t>(b)) return false;
+    }
+    return true;
+  }
+
   void fixpoint() {
-    in_.assign(function_.blocks.size(), {});
-    visits_.assign(function_.blocks.size(), 0);
-    queued_.assign(function_.blocks.size(), false);
-    addState(in_[0], entryState());
     enqueue(0);
     while (!queue_.empty()) {
       const std::int32_t b = takeNext();
@@ -117,7 +136,7 @@ class Flow {
     std::push_heap(queue_.begin(), queue_.end(), std::greater<>());
   }
 
-  // The same transfer once more over the settled states, each block once, with what rules want to see.
+  // The transfer over states that are settled when their block's turn comes, each block once, with what rules want to see.
   void finish() {
     settled_ = true;
     if (record_)
@@ -147,7 +166,7 @@ class Flow {
 
   void block(std::int32_t b) {
     const Block& block = function_.blocks[at(b)];
-    LockStateSet states = in_[at(b)];
+    LockStateSet states = settled_ ? std::move(in_[at(b)]) : in_[at(b)];
     scope_ = block.scope;
     for (std::size_t i = 0; i < block.events.size() && !states.empty(); ++i) {
       const Event& e = block.events[i];
@@ -198,8 +217,8 @@ class Flow {
   }
 
   void arrive(std::int32_t target, LockState s) {
-    if (settled_) return;
-    if (addState(in_[at(target)], std::move(s), visits_[at(target)] > kVisitsBeforeHull)) enqueue(target);
+    if (!flowing_) return;
+    if (addState(in_[at(target)], std::move(s), visits_[at(target)] > kVisitsBeforeHull) && !settled_) enqueue(target);
   }
 
   std::vector<std::int32_t> scopesOf(std::int32_t scope) const {  // outermost first
@@ -238,7 +257,7 @@ class Flow {
       case EventKind::Statement: return statement(e, e.statement[0], std::move(states));
       case EventKind::Ddl: {
         states = before(e, {}, std::move(states));
-        mark(reader_.deed(e, function_, unit_), ddlRange(e), states);
+        mark(deed(e), ddlRange(e), states);
         return states;
       }
       case EventKind::Transaction: return each(std::move(states), [&](LockState& s) { return transaction(e.transaction[0], s); });
@@ -265,9 +284,15 @@ class Flow {
   }
   SourceRange rangeOf(const Event& e) const { return e.statement.empty() ? ddlRange(e) : e.statement[0].range; }
 
+  const Deed& deed(const Event& e) {
+    const auto [known, fresh] = deeds_.try_emplace(&e);
+    if (fresh) known->second = reader_.deed(e, function_, unit_);
+    return known->second;
+  }
+
   // What happens whatever the locks of the statement do: work after a loss is noted, an error may leave.
   LockStateSet before(const Event& e, const Statement& s, LockStateSet states) {
-    const Deed deed = reader_.deed(e, function_, unit_);
+    const Deed& deed = this->deed(e);
     const SourceRange range = rangeOf(e);
     if (settled_ && record_) noteLosses(deed, range, states);
     for (LockState& state : states) {
@@ -279,7 +304,7 @@ class Flow {
       }
     }
     result_.summary.works |= deed.work;
-    if (deed.may_raise) {
+    if (deed.may_raise && raiseMatters(states)) {
       LockStateSet failing = states;
       mark(deed, range, failing);
       raise(failing, WayOutKind::ErrorIn, range);
@@ -292,7 +317,7 @@ class Flow {
 
   LockStateSet statement(const Event& e, const Statement& s, LockStateSet states) {
     states = before(e, s, std::move(states));
-    const Deed deed = reader_.deed(e, function_, unit_);
+    const Deed& deed = this->deed(e);
     const auto* events = reader_.of(s);
     states = events == nullptr && !interesting(s) ? std::move(states) : assignOrRun(s, std::move(states));
     mark(deed, s.range, states);
@@ -746,8 +771,17 @@ class Flow {
     wayOut(kind, range, states);
   }
 
+  // An error in the current block would change something: a handler is there, or a session lock that is left behind.
+  bool raiseMatters(const LockStateSet& states) const {
+    if (scope_ >= 0 && flowing_) return true;
+    return settled_ && record_ && std::any_of(states.begin(), states.end(), holdsSession);
+  }
+  static bool holdsSession(const LockState& s) {
+    return std::any_of(s.holds.begin(), s.holds.end(), [](const Hold& h) { return h.session(); });
+  }
+
   void toHandler(LockState s, std::int32_t scope, const ExceptionHandler& h, const SourceRange& range) {
-    if (settled_) return;
+    if (!flowing_) return;
     if (const std::size_t level = findLevel(s, scopeName(scope)); level > 0)
       dropLevels(s, level, level - 1, Loss::Handler, range, scope);
     moveToScope(s, function_.blocks[at(h.block)].scope);
@@ -756,7 +790,7 @@ class Flow {
 
   // A blocking lock call that gives up (lock_timeout, deadlock) where a handler waits for that.
   void failedAcquire(const LockStateSet& states, EventId id) {
-    if (settled_) return;
+    if (!flowing_) return;
     const LockEvent& e = states_.event(id);
     if (e.key == kUnknownKey) return;
     for (std::int32_t scope = scope_; scope >= 0 && at(scope) < function_.exception_scopes.size(); scope = function_.exception_scopes[at(scope)].parent)
@@ -780,7 +814,7 @@ class Flow {
     for (const Block& b : function_.blocks) {
       const std::vector<std::int32_t> chain = scopesOf(b.scope);
       if (std::find(chain.begin(), chain.end(), scope) == chain.end()) continue;
-      for (const Event& e : b.events) works |= reader_.deed(e, function_, unit_).work;
+      for (const Event& e : b.events) works |= deed(e).work;
     }
     return known->second = works;
   }
@@ -803,7 +837,7 @@ class Flow {
     if (!settled_ || !record_) return;
     LockStateSet holding;
     for (const LockState& s : states)
-      if (std::any_of(s.holds.begin(), s.holds.end(), [](const Hold& h) { return h.session(); })) addState(holding, s);
+      if (holdsSession(s)) addState(holding, s);
     if (kind == WayOutKind::End || kind == WayOutKind::Return || !holding.empty())
       result_.locks.ways_out.push_back({kind, range, kind == WayOutKind::ErrorIn || kind == WayOutKind::Raise ? std::move(holding) : states});
   }
@@ -875,7 +909,9 @@ class Flow {
   std::vector<std::int32_t> queue_;
   std::unordered_map<std::int32_t, std::vector<std::string>> loop_variables_;
   std::unordered_map<std::int32_t, bool> scope_works_;
+  std::unordered_map<const Event*, Deed> deeds_;
   std::int32_t scope_ = -1;   // of the block being run
+  bool flowing_ = true;       // what a block leaves goes on to others
   bool settled_ = false, record_ = false;
   FlowResult result_;
 };

@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/ascii.h"
 #include "model/facts_json.h"
 #include "model/lock_function.h"
 #include "source/compile_database.h"
@@ -41,11 +42,7 @@ constexpr std::size_t kShortestName = 4;  // of functions that are looked for in
 constexpr std::size_t kMostIncludeRoots = 48;
 constexpr std::size_t kStack = std::size_t{1} << 20;
 
-std::string lowerEnding(const std::string& path) {
-  std::string ending = fs::path(path).extension().string();
-  std::ranges::transform(ending, ending.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return ending;
-}
+std::string lowerEnding(const std::string& path) { return lowered(fs::path(path).extension().string()); }
 
 bool isHeader(const std::string& path) {
   const std::string e = lowerEnding(path);
@@ -98,11 +95,6 @@ std::vector<std::string> includedNames(std::string_view text) {
     names.emplace_back(path.substr(path.rfind('/') == std::string_view::npos ? 0 : path.rfind('/') + 1));
   }
   return names;
-}
-
-std::string lowered(std::string s) {
-  std::ranges::transform(s, s.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return s;
 }
 
 }  // namespace

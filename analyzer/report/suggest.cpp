@@ -2,16 +2,10 @@
 
 #include <algorithm>
 
+#include "model/ascii.h"
+
 namespace pglocklint {
 namespace {
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-std::string lowerCase(std::string_view s) {
-  std::string out(s);
-  std::ranges::transform(out, out.begin(), lower);
-  return out;
-}
 
 // Letters inserted, left out, replaced or swapped with their neighbour.
 std::size_t editDistance(std::string_view a, std::string_view b) {
@@ -30,22 +24,22 @@ std::size_t editDistance(std::string_view a, std::string_view b) {
 
 std::string_view nearestName(std::string_view name, std::span<const std::string_view> known) {
   if (name.size() > 100) return {};  // no typing error
-  const std::string wanted = lowerCase(name);
+  const std::string wanted = lowered(name);
   std::string_view best;
   std::size_t best_distance = std::max<std::size_t>(2, (name.size() + 2) / 3) + 1;
   for (const std::string_view candidate : known) {
     // A name cut short ("lock-before") is near too.
     const bool prefix = wanted.size() >= 4 && candidate.starts_with(wanted);
-    const std::size_t distance = prefix ? 1 : editDistance(wanted, lowerCase(candidate));
+    const std::size_t distance = prefix ? 1 : editDistance(wanted, lowered(candidate));
     if (distance < best_distance) best = candidate, best_distance = distance;
   }
   return best;
 }
 
 const Rule* findRule(std::string_view name_or_code) {
-  const std::string wanted = lowerCase(name_or_code);
+  const std::string wanted = lowered(name_or_code);
   for (const Rule& rule : allRules())
-    if (wanted == rule.info.name || wanted == lowerCase(rule.info.code)) return &rule;
+    if (wanted == rule.info.name || wanted == lowered(rule.info.code)) return &rule;
   return nullptr;
 }
 

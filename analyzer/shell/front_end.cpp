@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "model/ascii.h"
 #include "shell/psql_call.h"
 #include "shell/syntax.h"
 #include "shell/words.h"
@@ -536,12 +537,6 @@ class Walker {
   int depth_ = 0;
   std::size_t calls_ = 0;
 };
-
-std::string lowered(std::string_view s) {
-  std::string out(s);
-  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
 
 }  // namespace
 

@@ -12,6 +12,7 @@
 #include <set>
 #include <utility>
 
+#include "model/ascii.h"
 #include "source/git_index.h"
 #include "source/pooler.h"
 #include "source/process.h"
@@ -329,8 +330,7 @@ class Finder {
 FileKind fileKind(std::string_view path) {
   if (isPoolerName(path)) return FileKind::Pooler;
   const std::size_t slash = path.rfind('/');
-  std::string lower(slash == std::string_view::npos ? path : path.substr(slash + 1));
-  std::ranges::transform(lower, lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  std::string lower = lowered(slash == std::string_view::npos ? path : path.substr(slash + 1));
   if (const std::string_view ending = endingIn(lower, kTemplateEndings); !ending.empty()) lower.resize(lower.size() - ending.size());
   if (!endingIn(lower, kSqlEndings).empty()) return FileKind::Sql;
   if (!endingIn(lower, kCppEndings).empty()) return FileKind::Cpp;

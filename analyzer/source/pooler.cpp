@@ -9,21 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "model/ascii.h"
+
 namespace pglocklint {
 
 namespace {
-
-std::string lowered(std::string_view s) {
-  std::string out(s);
-  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
-
-std::string_view trimmed(std::string_view s) {
-  const std::size_t a = s.find_first_not_of(" \t\r\n");
-  const std::size_t b = s.find_last_not_of(" \t\r\n");
-  return a == std::string_view::npos ? std::string_view{} : s.substr(a, b - a + 1);
-}
 
 std::string unquoted(std::string_view s) {
   s = trimmed(s);

@@ -10,6 +10,7 @@
 #include <array>
 #include <set>
 
+#include "model/ascii.h"
 #include "source/glob.h"
 #include "source/search.h"
 
@@ -52,13 +53,6 @@ const Profile* findProfile(std::string_view name) {
 }
 
 bool isDigit(char c) { return c >= '0' && c <= '9'; }
-char fold(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
-
-std::string lowered(std::string_view s) {
-  std::string out(s);
-  std::ranges::transform(out, out.begin(), fold);
-  return out;
-}
 
 std::string folderOf(std::string_view path) {
   const std::size_t slash = path.rfind('/');
@@ -197,14 +191,14 @@ std::size_t skipQuoted(std::string_view text, std::size_t i) {
   if (c == '/' && next == '*') return after("*/", i + 2);
   if (c == '"') return after("\"", i + 1);
   if (c == '\'') {
-    const bool escapes = i > 0 && fold(text[i - 1]) == 'e' && (i == 1 || (!isDigit(text[i - 2]) && text[i - 2] != '_'));
+    const bool escapes = i > 0 && lowered(text[i - 1]) == 'e' && (i == 1 || (!isDigit(text[i - 2]) && text[i - 2] != '_'));
     if (!escapes) return after("'", i + 1);
     for (++i; i < text.size() && text[i] != '\''; ++i) i += text[i] == '\\';
     return std::min(i + 1, text.size());
   }
   if (c == '$') {
     std::size_t end = i + 1;
-    while (end < text.size() && text[end] != '$' && (isDigit(text[end]) || text[end] == '_' || (fold(text[end]) >= 'a' && fold(text[end]) <= 'z'))) ++end;
+    while (end < text.size() && text[end] != '$' && (isDigit(text[end]) || text[end] == '_' || (lowered(text[end]) >= 'a' && lowered(text[end]) <= 'z'))) ++end;
     if (end < text.size() && text[end] == '$' && !isDigit(next)) return after(text.substr(i, end + 1 - i), end + 1);
   }
   return i + 1;
@@ -226,7 +220,7 @@ bool hasPsqlCommands(std::string_view text) {
   if (contains(text, "\n\\.\n") || contains(text, "\n\\.\r\n") || text.ends_with("\n\\.")) return true;  // inline COPY data
   for (std::size_t i = 0; i < text.size();) {
     if (text[i] == '\\' && i + 1 < text.size()) {
-      const char c = fold(text[i + 1]);
+      const char c = lowered(text[i + 1]);
       if ((c >= 'a' && c <= 'z') || c == '!' || c == ';') return true;
     }
     i = skipQuoted(text, i);

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstring>
 
+#include "model/ascii.h"
 #include "sql/mapped_text.h"
 
 namespace pglocklint::sql {
@@ -40,7 +41,6 @@ bool isIdentifierPart(char c) { return kIdentifierPart[static_cast<unsigned char
 bool isIdentifierStart(char c) { return classOf(c) == kIdentifier; }
 bool isDigit(char c) { return classOf(c) == kDigit; }
 bool isNamePart(char c) { return isIdentifierStart(c) || isDigit(c); }
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 char at(std::string_view text, std::size_t i) { return i < text.size() ? text[i] : '\0'; }
 
 std::size_t nameEnd(std::string_view text, std::size_t i) {
@@ -62,7 +62,7 @@ constexpr std::size_t kLongestBeforeOperand = 9;
 bool comesBeforeOperand(std::string_view word) {
   if (word.size() > kLongestBeforeOperand) return false;
   char folded[kLongestBeforeOperand];
-  std::ranges::transform(word, folded, lower);
+  std::ranges::transform(word, folded, [](char c) { return lowered(c); });
   return std::ranges::binary_search(kBeforeOperand, std::string_view(folded, word.size()));
 }
 static_assert(std::ranges::is_sorted(kBeforeOperand));
@@ -95,9 +95,9 @@ std::size_t digitsEnd(std::string_view text, std::size_t i, auto is_digit) {
 
 std::size_t numberEnd(std::string_view text, std::size_t i) {
   if (text[i] == '0') {
-    const char radix = lower(at(text, i + 1));
+    const char radix = lowered(at(text, i + 1));
     const auto is_digit = [radix](char c) {
-      if (radix == 'x') return isDigit(c) || (lower(c) >= 'a' && lower(c) <= 'f');
+      if (radix == 'x') return isDigit(c) || (lowered(c) >= 'a' && lowered(c) <= 'f');
       return c >= '0' && c <= (radix == 'o' ? '7' : '1');
     };
     if (radix == 'x' || radix == 'o' || radix == 'b') {
@@ -107,7 +107,7 @@ std::size_t numberEnd(std::string_view text, std::size_t i) {
   }
   i = digitsEnd(text, i, isDigit);
   if (at(text, i) == '.' && at(text, i + 1) != '.') i = isDigit(at(text, i + 1)) ? digitsEnd(text, i + 1, isDigit) : i + 1;
-  if (lower(at(text, i)) == 'e') {
+  if (lowered(at(text, i)) == 'e') {
     const std::size_t first = i + 1 + (at(text, i + 1) == '+' || at(text, i + 1) == '-');
     if (isDigit(at(text, first))) i = digitsEnd(text, first, isDigit);
   }
@@ -299,7 +299,7 @@ Token Lexer::word(std::size_t begin) {
   }
   const char quote = at(text_, end);
   if (end - begin == 1 && (quote == '\'' || quote == '&')) {
-    switch (lower(text_[begin])) {
+    switch (lowered(text_[begin])) {
       case 'e': if (quote == '\'') return quoted(TokenKind::EscapeString, begin, end, true); break;
       case 'n': if (quote == '\'') return quoted(TokenKind::String, begin, end, false); break;
       case 'b':
@@ -346,7 +346,7 @@ Token Lexer::symbol(std::size_t i) {
   switch (c) {
     case '\'': {
       // A literal that goes on over a line end keeps the kind of its first part.
-      const bool goes_on = previous_.kind == TokenKind::EscapeString && newline_before_ && lower(text_[previous_.begin]) == 'e';
+      const bool goes_on = previous_.kind == TokenKind::EscapeString && newline_before_ && lowered(text_[previous_.begin]) == 'e';
       return quoted(goes_on ? TokenKind::EscapeString : TokenKind::String, i, i, goes_on);
     }
     case '"': return quoted(TokenKind::QuotedWord, i, i, false);
@@ -429,7 +429,7 @@ Token Lexer::next() {
 
 bool isKeyword(std::string_view word, std::string_view lower_keyword) {
   return word.size() == lower_keyword.size() &&
-         std::ranges::equal(word, lower_keyword, [](char a, char b) { return lower(a) == b; });
+         std::ranges::equal(word, lower_keyword, [](char a, char b) { return lowered(a) == b; });
 }
 
 std::string foldIdentifier(std::string_view written) {
@@ -438,7 +438,7 @@ std::string foldIdentifier(std::string_view written) {
     if (quote == 0 || quote == 2) return decodeString(written, 0).text();
   }
   std::string folded(written);
-  std::ranges::transform(folded, folded.begin(), lower);
+  std::ranges::transform(folded, folded.begin(), [](char c) { return lowered(c); });
   return folded;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "model/ascii.h"
+
 #include "sql/lower_tree.h"
 
 namespace pglocklint::sql {
@@ -31,12 +33,6 @@ ParameterMode modeOf(PgQuery__FunctionParameterMode mode) {
 
 bool isString(const Token& t) {
   return t.kind == TokenKind::String || t.kind == TokenKind::EscapeString || t.kind == TokenKind::DollarString;
-}
-
-std::string lower(std::string_view s) {
-  std::string folded(s);
-  std::ranges::transform(folded, folded.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return folded;
 }
 
 }  // namespace
@@ -110,12 +106,12 @@ void Lowering::functionOption(const PgQuery__DefElem& option, Span region, Funct
   const std::string value(stringOf(option.arg));
   const Span word = token(option.location);
   if (name == "language") {
-    f.language = lower(value);
+    f.language = lowered(value);
   } else if (name == "volatility") {
     f.volatility = value == "immutable" ? Volatility::Immutable : value == "stable" ? Volatility::Stable : Volatility::Volatile;
     f.volatility_range = range(word);
   } else if (name == "parallel") {
-    const std::string level = lower(value);
+    const std::string level = lowered(value);
     f.parallel = level == "safe"         ? ParallelSafety::Safe
                  : level == "restricted" ? ParallelSafety::Restricted
                                          : ParallelSafety::Unsafe;
@@ -213,7 +209,7 @@ Ddl Lowering::alterFunction(const PgQuery__AlterFunctionStmt& s, Span region) {
   for (const Node* n : nodes(s.n_actions, s.actions)) {
     if (n->node_case != PG_QUERY__NODE__NODE_DEF_ELEM) continue;
     const std::string name = text(n->def_elem->defname);
-    const std::string value = lower(stringOf(n->def_elem->arg));
+    const std::string value = lowered(stringOf(n->def_elem->arg));
     std::string option = name;
     if (name == "volatility") option = value;
     if (name == "parallel") option = "parallel " + value;
@@ -242,7 +238,7 @@ void Lowering::doBlock(const PgQuery__DoStmt& s, Span region, ParsedStatement& o
   f.kind = FunctionKind::DoBlock, f.language = "plpgsql", f.range = st.range;
   for (const Node* n : nodes(s.n_args, s.args))
     if (n->node_case == PG_QUERY__NODE__NODE_DEF_ELEM && text(n->def_elem->defname) == "language")
-      f.language = lower(stringOf(n->def_elem->arg));
+      f.language = lowered(stringOf(n->def_elem->arg));
   for (const Node* n : nodes(s.n_args, s.args)) {
     if (n->node_case != PG_QUERY__NODE__NODE_DEF_ELEM || text(n->def_elem->defname) != "as") continue;
     const std::int32_t body = token(n->def_elem->location).first;

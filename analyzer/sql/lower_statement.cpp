@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "sql/lower_tree.h"
+#include "model/ascii.h"
 #include "sql/types.h"
 
 namespace pglocklint::sql {
@@ -33,12 +34,6 @@ static_assert(std::ranges::is_sorted(kHeadWords));
 constexpr auto kHeadFillers =
     std::to_array<std::string_view>({"constraint", "or", "recursive", "replace", "temporary", "unique", "unlogged"});
 
-std::string foldedWord(std::string_view word) {
-  std::string folded(word);
-  std::ranges::transform(folded, folded.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return folded;
-}
-
 // A setting's value as one text: SET a = b, 'c', 3.
 std::string argumentText(const Node* n) {
   if (!contentOf(n)) return {};
@@ -59,7 +54,7 @@ bool isTrueOption(const PgQuery__DefElem& d) {
   if (!contentOf(d.arg)) return true;
   if (d.arg->node_case == PG_QUERY__NODE__NODE_BOOLEAN) return d.arg->boolean->boolval;
   if (d.arg->node_case == PG_QUERY__NODE__NODE_INTEGER) return d.arg->integer->ival != 0;
-  const std::string value = foldedWord(stringOf(d.arg));
+  const std::string value = lowered(stringOf(d.arg));
   return value == "true" || value == "on";
 }
 
@@ -70,7 +65,7 @@ std::string Lowering::head(Span region) const {
   int words = 0;
   for (std::int32_t i = region.first; region.known() && i <= region.last && words < 3; ++i) {
     if (tokens_[i].kind != TokenKind::Word) break;
-    std::string word = foldedWord(tokens_.text(i));
+    std::string word = lowered(tokens_.text(i));
     if (words > 0 && std::ranges::find(kHeadFillers, word) != kHeadFillers.end()) continue;
     if (words > 0 && !std::ranges::binary_search(kHeadWords, word)) break;
     std::ranges::transform(word, word.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
@@ -265,7 +260,7 @@ void Lowering::transaction(const PgQuery__TransactionStmt& t, Span region, Parse
 Setting Lowering::settingOf(const PgQuery__VariableSetStmt& s, Span region) const {
   Setting setting;
   setting.range = range(region);
-  setting.name = foldedWord(text(s.name));
+  setting.name = lowered(text(s.name));
   for (const Node* n : nodes(s.n_args, s.args)) {
     if (!setting.value.empty()) setting.value += ", ";
     setting.value += argumentText(n);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sql/dynamic_sql.h"
+#include "model/ascii.h"
 #include "sql/pg_parse.h"
 #include "sql/plpgsql_parser.h"
 
@@ -34,12 +35,11 @@ std::string headOf(const BodyTokens& t, TokenSpan span) {
 }
 
 // "sqlstate 22012", or the condition's name.
-std::string conditionText(std::string code) {
+std::string conditionText(const std::string& code) {
   const auto in_code = [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z'); };
   const bool state = code.size() == 5 && std::ranges::all_of(code, in_code);
   if (state) return "sqlstate " + code;
-  std::ranges::transform(code, code.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return code;
+  return lowered(code);
 }
 
 }  // namespace

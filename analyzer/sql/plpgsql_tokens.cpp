@@ -2,18 +2,17 @@
 
 #include <algorithm>
 
+#include "model/ascii.h"
 #include "model/lock_function.h"
 
 namespace pglocklint::sql {
 
 namespace {
 
-char lowerAscii(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
 char upperAscii(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - ('a' - 'A')) : c; }
 
 bool containsLockName(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), lowerAscii);
+  const std::string lower = lowered(text);
   return std::ranges::any_of(kLockFunctions, [&](const LockFunction& f) { return lower.find(f.name) != std::string::npos; });
 }
 

@@ -4,19 +4,13 @@
 
 #include <algorithm>
 
+#include "model/ascii.h"
 #include "sql/lexer.h"
 
 namespace pglocklint::sql {
 namespace {
 
-constexpr std::string_view kSpace = " \t\r\n\f\v";
 constexpr std::string_view kAllow = "pglocklint:allow";
-
-std::string_view trimmed(std::string_view s) {
-  const std::size_t begin = s.find_first_not_of(kSpace);
-  if (begin == std::string_view::npos) return {};
-  return s.substr(begin, s.find_last_not_of(kSpace) - begin + 1);
-}
 
 // Section marks of migration tools. `exact`: nothing else may stand in the comment.
 struct SectionMark {

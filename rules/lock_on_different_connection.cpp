@@ -7,13 +7,18 @@
 // In scripts the rule looks at locks after which their own session does nothing more, although a later session of the same script
 // releases that key or does the work. A lock that its own session still works under is none, nor is one with no work after it: a
 // script may take and drop a lock only to wait for its holder.
+//
+// In C++ it looks at functions that take sessions for themselves (a pool's checkout, a helper that checks one out for each statement): a
+// lock whose own session neither works under it nor releases it, although another session of the same function does.
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "all_rules.h"
+#include "program/host_paths.h"
 #include "sessions.h"
 #include "wording.h"
 #include "work.h"
@@ -74,10 +79,65 @@ void checkLock(const LockSite& site, const ScriptSessions& script, const Sites& 
   if (release) f.related.push_back(report.place(site.unit, release->call->range, "another session: there is nothing to release"));
 }
 
+// What a host function does on sessions that it takes for itself: its lock calls and its work, in written order.
+struct HostDeed {
+  const LockSite* site = nullptr;  // null: work
+  SourceRange range;
+  std::string session;
+};
+
+std::vector<HostDeed> deedsOf(const Function& f, HostPaths& paths, const Sites& sites, const Catalogue& catalogue) {
+  std::vector<HostDeed> deeds;
+  for (const Block& b : f.blocks)
+    for (const Event& e : b.events)
+      for (const Statement& s : e.statement) {
+        if (s.host_call < 0) continue;
+        const std::string session = paths.sessionOf(f, s.host_call);
+        if (!isLocalPath(session)) continue;
+        if (const auto here = sites.by_statement.find(&s); here != sites.by_statement.end())
+          for (const LockSite* site : here->second) deeds.push_back({site, site->call->range, session});
+        else if (s.kind != StatementKind::HostCall && isWork(s, catalogue)) deeds.push_back({nullptr, s.range, session});
+      }
+  std::sort(deeds.begin(), deeds.end(), [](const HostDeed& a, const HostDeed& b) { return a.range.begin < b.range.begin; });
+  return deeds;
+}
+
+void checkHost(const Function& f, HostPaths& paths, const Sites& sites, Report& report) {
+  const std::vector<HostDeed> deeds = deedsOf(f, paths, sites, report.program().catalogue);
+  for (std::size_t i = 0; i < deeds.size(); ++i) {
+    const LockSite* lock = deeds[i].site;
+    if (lock == nullptr || !lock->live || !lock->lock->acquires() || lock->lock->scope != LockScope::Session) continue;
+    const HostDeed *release = nullptr, *work = nullptr;
+    bool used = false;  // its own session works under it, or releases it
+    for (std::size_t k = i + 1; k < deeds.size() && !used; ++k) {
+      const HostDeed& d = deeds[k];
+      const bool frees = d.site != nullptr && (d.site->lock->operation == LockOperation::ReleaseAll ||
+                                               (d.site->lock->operation == LockOperation::Release && sameKey(*lock, *d.site)));
+      const bool own = sameSession(d.session, deeds[i].session);
+      if (own && (frees || d.site == nullptr)) used = true;
+      else if (!own && frees && !release) release = &d;
+      else if (!own && d.site == nullptr && !work) work = &d;
+    }
+    if (used || (!release && !work)) continue;
+    Finding& finding = report.at(
+        *lock, lock->call->range,
+        fmt::format("{} takes a lock on one connection, and {} on another: each checkout may be another session, so the lock protects nothing there, and the "
+                    "release only warns while the lock goes back to the pool with its connection. Check out one connection for lock, work and release.",
+                    callText(*lock), release ? "it is released" : "the work is done"));
+    if (work) finding.related.push_back(report.place(lock->unit, work->range, "done on another connection, without the lock"));
+    if (release) finding.related.push_back(report.place(lock->unit, release->range, "another connection: there is nothing to release"));
+  }
+}
+
 void check(const Program& program, Report& report) {
   Sites sites;
   for (const LockSite& site : program.sites)
     if (site.live && site.host == SiteHost::Statement && site.statement && site.lock) sites.by_statement[site.statement].push_back(&site);
+  HostPaths paths(program);
+  std::unordered_set<const Function*> hosts;
+  for (const LockSite& site : program.sites)
+    if (site.live && site.direct() && site.function && site.function->kind == FunctionKind::HostFunction && site.statement && hosts.insert(site.function).second)
+      checkHost(*site.function, paths, sites, report);
   std::unordered_map<const Function*, ScriptSessions> scripts;
   const Expr* last = nullptr;
   for (const LockSite& site : program.sites) {

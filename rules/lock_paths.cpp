@@ -9,11 +9,6 @@
 namespace pglocklint {
 namespace {
 
-const LockSummary* summaryOf(const LockStates& locks, const LockEvent& e) {
-  const auto at = locks.summaries.find(e.callee);
-  return e.callee == nullptr || at == locks.summaries.end() ? nullptr : &at->second;
-}
-
 // A release, or a call that releases, and is reached.
 bool mayRelease(const LockStates& locks, const LockEvent& e, KeyId key, LockMode mode) {
   if (e.before.empty()) return false;
@@ -21,7 +16,7 @@ bool mayRelease(const LockStates& locks, const LockEvent& e, KeyId key, LockMode
     case LockEventKind::Release: return e.lock->mode == mode && locks.keys.alias(e.key, key) == Alias::Must;
     case LockEventKind::ReleaseAll: return true;
     case LockEventKind::Call: {
-      const LockSummary* s = summaryOf(locks, e);
+      const LockSummary* s = locks.summaryOf(e);
       if (s == nullptr) return false;
       return s->releases_all || std::any_of(s->outcomes.begin(), s->outcomes.end(), [&](const LockOutcome& o) {
                return std::any_of(o.effects.begin(), o.effects.end(), [&](const LockEffect& x) { return x.lo < 0 && x.mode == mode; });
@@ -69,7 +64,7 @@ void addStep(Report& report, Finding& finding, int unit, const SourceRange& rang
 
 void addTaken(Report& report, Finding& finding, const LockEvent& event, std::string_view how) {
   addStep(report, finding, event.unit, event.range, fmt::format("{}: {}", how, eventText(*report.program().locks, event)));
-  const LockSummary* s = summaryOf(*report.program().locks, event);
+  const LockSummary* s = report.program().locks->summaryOf(event);
   if (s == nullptr || s->acquires.empty()) return;
   const LockEvent& inner = report.program().locks->event(s->acquires.front().event);
   addStep(report, finding, inner.unit, inner.range, fmt::format("inside of it: {}", eventText(*report.program().locks, inner)));

@@ -26,6 +26,9 @@ bool releasesKey(const LockStates& locks, const FunctionLocks& function, KeyId k
 const LockEvent* releaseOf(const LockStates& locks, const FunctionLocks& function, KeyId key, LockMode mode);
 
 inline bool isScript(const FunctionLocks& f) { return f.function->kind == FunctionKind::Script; }
+inline bool isHost(const FunctionLocks& f) { return f.function->kind == FunctionKind::HostFunction; }
+// It sends statements itself, so that BEGIN and COMMIT are its own; a routine runs inside of somebody's transaction.
+inline bool isClient(const FunctionLocks& f) { return isScript(f) || isHost(f); }
 // Units that undo migrations, and functions that were given up, are not judged.
 bool isJudged(const Program& program, const FunctionLocks& f);
 // One line of a range: where it begins.

@@ -10,6 +10,10 @@
 // calls of the program's functions, dynamic SQL. Handlers count: WHEN OTHERS takes every error to itself. A function that hands the lock
 // on is none: one that returns true exactly when it holds the lock, or returns what it has locked and nothing otherwise.
 // In a script the session ends with the script, so scripts are not looked at, and of a DO block only its normal ends.
+//
+// In C++ ways out are return, the end and exceptions, and destructors run on all of them. A function that takes its session from a pool
+// gives it back with the locks on it, so there no release need be seen. A constructor that takes a lock which the destructor releases must
+// not fail afterwards: for an object that was never finished no destructor runs.
 #include <algorithm>
 #include <map>
 
@@ -17,6 +21,7 @@
 
 #include "all_rules.h"
 #include "lock_paths.h"
+#include "program/host_paths.h"
 
 namespace pglocklint {
 namespace {
@@ -49,6 +54,12 @@ bool returnsValue(const Function& f, const SourceRange& range) {
   return false;
 }
 
+bool heldOnAllReturns(const FunctionLocks& f, const Leak& leak) {
+  return std::all_of(f.ways_out.begin(), f.ways_out.end(), [&](const WayOut& w) {
+    return !isNormal(w) || std::all_of(w.states.begin(), w.states.end(), [&](const LockState& s) { return held(s, leak.key, leak.mode); });
+  });
+}
+
 // The lock is part of what the function returns: true only with it, or a value that without it is missing.
 bool handsOn(const FunctionLocks& f, const Leak& leak) {
   bool held_true = false, other = false, value_with = true, value_without = false;
@@ -65,6 +76,7 @@ bool handsOn(const FunctionLocks& f, const Leak& leak) {
   }
   if (held_true && !other) return true;
   const std::string& type = f.function->returns;
+  if (isHost(f)) return type != "void" && type != "bool" && !type.empty() && heldOnAllReturns(f, leak);
   return type != "void" && type != "boolean" && !type.empty() && value_with && !value_without;
 }
 
@@ -85,7 +97,15 @@ std::vector<Leak> leaksOf(const FunctionLocks& f, const LockStates& locks) {
   return leaks;
 }
 
-std::string_view wayText(const WayOut& w) {
+std::string_view wayText(const FunctionLocks& f, const WayOut& w) {
+  if (isHost(f)) {
+    switch (w.kind) {
+      case WayOutKind::Return: return "return leaves the function";
+      case WayOutKind::End: return "the end of the function is reached";
+      case WayOutKind::Raise: return "an exception leaves the function";
+      case WayOutKind::ErrorIn: return "an exception here leaves the function";
+    }
+  }
   switch (w.kind) {
     case WayOutKind::Return: return "RETURN leaves";
     case WayOutKind::End: return "the end of the function is reached";
@@ -114,21 +134,47 @@ void reportLeak(const FunctionLocks& f, const Leak& leak, const LockStates& lock
       report, *taken, firstLine(first.range),
       fmt::format("{} with the session lock {} still held{}: it outlives the function, the transaction and any ROLLBACK, and a pooled connection keeps "
                   "it until it is closed. {}, or take a transaction lock (pg_advisory_xact_lock), which needs no release.",
-                  wayText(first), keyText(locks, leak.key, static_cast<EventId>(taken - locks.events.data())), error ? ", because no handler releases it" : "",
-                  error ? "Release it in an EXCEPTION handler that raises again" : "Release it before this way out, and in an EXCEPTION handler"));
+                  wayText(f, first), keyText(locks, leak.key, static_cast<EventId>(taken - locks.events.data())),
+                  error && !isHost(f) ? ", because no handler releases it" : "",
+                  isHost(f) ? "Release it on every way out, best in the destructor of a guard"
+                  : error   ? "Release it in an EXCEPTION handler that raises again"
+                            : "Release it before this way out, and in an EXCEPTION handler"));
   addTaken(report, finding, *taken);
-  addStep(report, finding, f.unit, first.range, fmt::format("{} without releasing it", wayText(first)));
+  addStep(report, finding, f.unit, first.range, fmt::format("{} without releasing it", wayText(f, first)));
   for (std::size_t i = 1; i < ways.size() && i < 4; ++i)
-    finding.related.push_back(report.place(f.unit, firstLine(ways[i]->range), fmt::format("so too: {}", wayText(*ways[i]))));
+    finding.related.push_back(report.place(f.unit, firstLine(ways[i]->range), fmt::format("so too: {}", wayText(f, *ways[i]))));
   if (release != nullptr) addStep(report, finding, release->unit, release->range, "only this path releases it");
+}
+
+// The connection is taken from somewhere for this function alone, and goes back there.
+bool isObtained(const FunctionLocks& f) {
+  if (!isHost(f) || !isLocalPath(f.session)) return false;
+  const std::vector<HostCall>& calls = f.function->host[0].calls;
+  return std::any_of(calls.begin(), calls.end(), [&](const HostCall& c) { return c.kind == HostCallKind::Obtain && c.connection == f.session; });
+}
+
+// The function is a constructor, and the destructor of its class releases the lock: the exceptional ways out are left.
+bool releasedByDestructor(const FunctionLocks& f, const Leak& leak, const LockStates& locks) {
+  return isHost(f) && std::any_of(locks.functions.begin(), locks.functions.end(), [&](const FunctionLocks& d) {
+           return d.constructor == f.function && std::any_of(d.events.begin(), d.events.end(), [&](EventId id) {
+                    const LockEvent& e = locks.event(id);
+                    return e.kind == LockEventKind::Release && e.lock->mode == leak.mode;
+                  });
+         });
 }
 
 void check(const Program& program, Report& report) {
   const LockStates& locks = *program.locks;
   for (const FunctionLocks& f : locks.functions) {
-    if (!isJudged(program, f) || isScript(f)) continue;
-    for (const Leak& leak : leaksOf(f, locks))
-      if (releasesKey(locks, f, leak.key, leak.mode)) reportLeak(f, leak, locks, report);
+    if (!isJudged(program, f) || isScript(f) || f.constructor != nullptr) continue;
+    for (Leak& leak : leaksOf(f, locks)) {
+      if (releasesKey(locks, f, leak.key, leak.mode) || isObtained(f)) {
+        reportLeak(f, leak, locks, report);
+      } else if (releasedByDestructor(f, leak, locks)) {
+        std::erase_if(leak.ways, [](const WayOut* w) { return isNormal(*w); });
+        reportLeak(f, leak, locks, report);
+      }
+    }
   }
 }
 

@@ -13,6 +13,7 @@
 
 #include "all_rules.h"
 #include "program/connections.h"
+#include "program/host_connections.h"
 #include "sessions.h"
 #include "wording.h"
 
@@ -23,7 +24,7 @@ std::string nameOfPooler(const PoolerFinding& found) {
   return found.pooler ? fmt::format("{} in {}", found.pooler->program, found.pooler->file) : "its provider's pooler";
 }
 
-void reportSite(const LockSite& site, const PoolerFinding& found, const SessionOp* connection, Report& report) {
+void reportSite(const LockSite& site, const PoolerFinding& found, int unit, const SourceRange& connection, Report& report) {
   const bool certain = found.match == PoolerMatch::Certain;
   Finding& f = report.at(
       site, site.call->range,
@@ -33,13 +34,12 @@ void reportSite(const LockSite& site, const PoolerFinding& found, const SessionO
                   callText(site), certain ? "the connection goes through" : "the connection, which is not known here, may go through",
                   nameOfPooler(found), nameOf(found.mode), found.mode == PoolMode::Statement ? "statement" : "transaction"));
   if (!certain) f.severity = Severity::Warning;
-  if (connection) f.related.push_back(report.place(site.unit, connection->range, "the connection"));
+  if (connection.known()) f.related.push_back(report.place(unit, connection, "the connection"));
   if (found.pool && !found.pool->mode_at.file.empty()) f.related.push_back({found.pool->mode_at, "the pooler's mode"});
 }
 
-PoolerFinding poolerOf(const Session& session, const Program& program) {
-  if (!session.target_written) return {};
-  const ConnectionTarget target = connectionTarget(session.target);
+PoolerFinding poolerOf(const std::string& connection, const Program& program) {
+  const ConnectionTarget target = connectionTarget(connection);
   PoolerFinding found = findPooler(target, program.poolers);
   // What the project says of all its connections decides where the text does not.
   if (found.match == PoolerMatch::Certain || !(target.unknown || !target.port_known)) return found;
@@ -52,19 +52,37 @@ PoolerFinding poolerOf(const Session& session, const Program& program) {
   return found;
 }
 
+// Several calls may open the connection of one function: the surest of them is reported.
+void checkHost(const LockSite& site, HostPaths& paths, HostConnections& connections, Report& report) {
+  PoolerFinding worst;
+  const HostConnection* through = nullptr;
+  const std::vector<HostConnection> all = connections.of(*site.function, paths.sessionOf(*site.function, site.statement->host_call));
+  for (const HostConnection& c : all) {
+    const PoolerFinding found = poolerOf(HostConnections::textOf(*c.call), report.program());
+    const bool surer = found.match == PoolerMatch::Certain && worst.match != PoolerMatch::Certain;
+    if (found.match != PoolerMatch::None && (through == nullptr || surer)) worst = found, through = &c;
+  }
+  if (through != nullptr) reportSite(site, worst, through->unit, through->call->range, report);
+}
+
 void check(const Program& program, Report& report) {
   std::unordered_map<const Function*, ScriptSessions> scripts;
+  HostPaths paths(program);
+  HostConnections connections(program, paths);
   const Expr* last = nullptr;
   for (const LockSite& site : program.sites) {
     if (!site.live || site.host != SiteHost::Statement || !site.function || !site.statement || !site.lock || site.call == last) continue;
-    if (site.function->kind != FunctionKind::Script || !site.lock->acquires() || site.lock->scope != LockScope::Session) continue;
+    if (!site.lock->acquires() || site.lock->scope != LockScope::Session) continue;
+    if (site.function->kind == FunctionKind::HostFunction && site.direct()) checkHost(site, paths, connections, report), last = site.call;
+    if (site.function->kind != FunctionKind::Script) continue;
     last = site.call;
     const ScriptSessions& script = scripts.try_emplace(site.function, *site.function).first->second;
     const int moment = script.momentOf(site.statement);
     if (moment < 0) continue;
     const Session& session = script.session(script.moments()[static_cast<std::size_t>(moment)].session);
-    const PoolerFinding found = poolerOf(session, program);
-    if (found.match != PoolerMatch::None) reportSite(site, found, session.begun_by, report);
+    if (!session.target_written) continue;
+    const PoolerFinding found = poolerOf(session.target, program);
+    if (found.match != PoolerMatch::None) reportSite(site, found, site.unit, session.begun_by ? session.begun_by->range : SourceRange{}, report);
   }
 }
 

@@ -32,15 +32,15 @@ void check(const Program& program, Report& report) {
       const LockEvent& e = locks.event(id);
       const Hold* hold = nullptr;
       for (const LockState& s : e.before) {
-        const bool open = !isScript(f) || s.status == TransactionStatus::Explicit || s.status == TransactionStatus::Implicit;
+        const bool open = !isClient(f) || s.status == TransactionStatus::Explicit || s.status == TransactionStatus::Implicit;
         if (open && hold == nullptr) hold = written(e, s, locks);
       }
       if (hold == nullptr) continue;
       Finding& finding = reportAt(
           report, e, e.range,
           fmt::format("{} releases the lock {} before the transaction commits: whoever takes it next still reads the rows as they were before the write{}. {}",
-                      eventText(locks, e), keyText(locks, hold->key, hold->taken.back()), isScript(f) ? "" : ", since a function cannot commit what it has written",
-                      isScript(f) ? "Unlock after COMMIT, or take a transaction lock (pg_advisory_xact_lock) and leave out the unlock."
+                      eventText(locks, e), keyText(locks, hold->key, hold->taken.back()), isClient(f) ? "" : ", since a function cannot commit what it has written",
+                      isClient(f) ? "Unlock after COMMIT, or take a transaction lock (pg_advisory_xact_lock) and leave out the unlock."
                                   : "Take a transaction lock (pg_advisory_xact_lock) and leave out the unlock."));
       addTaken(report, finding, locks.event(hold->taken.back()));
       addStep(report, finding, f.unit, hold->written, "written under it, not committed yet");

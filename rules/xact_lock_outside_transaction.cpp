@@ -17,15 +17,15 @@ namespace {
 void check(const Program& program, Report& report) {
   const LockStates& locks = *program.locks;
   for (const FunctionLocks& f : locks.functions) {
-    if (!isJudged(program, f) || !isScript(f)) continue;
+    if (!isJudged(program, f) || !isClient(f)) continue;
     for (const WorkAfterLoss& w : f.after_loss) {
       if (w.lost.how != Loss::StatementEnd || w.lost.hold.taken.empty()) continue;
       const LockEvent& taken = locks.event(w.lost.hold.taken.back());
       Finding& finding = reportAt(report, taken, taken.range,
                                   fmt::format("{} takes a lock that ends with this statement: no transaction is open, so PostgreSQL commits here and the lock is "
-                                              "gone before the next statement. Put the work between BEGIN and COMMIT (psql: --single-transaction), or take a "
-                                              "session lock and release it at the end.",
-                                              eventText(locks, taken)));
+                                              "gone before the next statement. Put the work between BEGIN and COMMIT ({}), or take a session lock and release it at "
+                                              "the end.",
+                                              eventText(locks, taken), isHost(f) ? "libpqxx: pqxx::work" : "psql: --single-transaction"));
       addTaken(report, finding, taken);
       addStep(report, finding, f.unit, w.work, "done without the lock");
     }

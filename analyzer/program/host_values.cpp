@@ -69,10 +69,12 @@ class HostReader {
         return v;
       case HostValueKind::Parameter:
         return parameter(h, std::move(v));
-      case HostValueKind::Variable:
       case HostValueKind::Member:
+        return member(h, std::move(v), depth);
+      case HostValueKind::Variable:
       case HostValueKind::Global:
         leaf(ValueKind::Variable);
+        if (h.kind == HostValueKind::Global) v.text = "global " + h.name;
         return v;
       case HostValueKind::Element:
         leaf(ValueKind::Row);
@@ -154,6 +156,21 @@ class HostReader {
     return v;
   }
 
+  // A field: what the function's own constructor sets it to, or the field itself. Its path is `text`.
+  Value member(const HostValue& h, Value v, int depth) {
+    const std::string path = h.text.empty() ? "this." + h.name : h.text;
+    const HostAlias* set = nullptr;
+    if (scope_.function != nullptr && !scope_.function->host.empty())
+      for (const HostAlias& a : scope_.function->host[0].aliases) {
+        if (a.path != path || a.value.kind == HostValueKind::Unknown) continue;
+        if (set != nullptr && !(set->value == a.value)) return v.kind = ValueKind::Variable, v.name = h.name, v.text = path, v;
+        set = &a;
+      }
+    if (set != nullptr && !(set->value == h)) return read(set->value, depth + 1);
+    v.kind = ValueKind::Variable, v.name = h.name, v.text = path;
+    return v;
+  }
+
   Value parameter(const HostValue& h, Value v) const {
     const auto index = static_cast<std::size_t>(h.index);
     if (h.index >= 0 && scope_.arguments != nullptr && index < scope_.arguments->size()) {
@@ -170,6 +187,14 @@ class HostReader {
 };
 
 }  // namespace
+
+Value hostValue(const HostValue& value, const ValueScope& scope) { return HostReader(scope).read(value); }
+
+Value hostField(const std::string& path, int unit) {
+  Value v;
+  v.kind = ValueKind::Variable, v.name = path.substr(path.rfind('.') + 1), v.text = path, v.relation = kHostSchema, v.unit = unit;
+  return v;
+}
 
 Value sent(Value v) {
   Value out;

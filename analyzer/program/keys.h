@@ -33,6 +33,10 @@ struct ValueScope {
 // variables that are assigned once (or CONSTANT) stand for that value; IMMUTABLE routines with a constant body are looked into.
 Value resolve(const Expr& expr, const ValueScope& scope);
 
+// What a host function computes, and a field of an object of it by its path: "local g 5:9.id_".
+Value hostValue(const HostValue& value, const ValueScope& scope);
+Value hostField(const std::string& path, int unit);
+
 // The key of a call of a built-in lock function. The number of arguments decides the form when a type is not known. LockKey::error is
 // also set, with the form PostgreSQL chooses, when it accepts the types and refuses the value: pg_advisory_lock('abc').
 LockKey resolveKey(const Expr& call, const ValueScope& scope);

@@ -7,7 +7,13 @@
 namespace pglocklint {
 namespace {
 
-constexpr std::size_t kMostSites = 400;  // lock calls of one function whose state is followed
+constexpr std::size_t kMostSites = 400;   // lock calls of one function whose state is followed
+constexpr std::size_t kMostSessions = 6;  // of one host function
+
+// Statements of a function whose session is not known are taken to run on one.
+const std::string kSomeSession = "?";
+
+bool meets(const std::string& a, const std::string& b) { return (a == b && !a.empty()) || sameSession(a, b); }
 
 bool begins(const std::string& head, std::string_view word) {
   return head.starts_with(word) && (head.size() == word.size() || head[word.size()] == ' ');
@@ -52,7 +58,18 @@ bool readsRelation(const Query& q, int depth) {
 
 }  // namespace
 
-LockEvents::LockEvents(const Program& program, LockStates& states) : program_(program), states_(states) {
+// A function while the candidates are looked for.
+struct LockEvents::Node {
+  const Function* function = nullptr;
+  int unit = -1;
+  bool wanted = false, too_long = false;
+  std::vector<RoutineCall> calls;
+  std::vector<std::size_t> callees, callers;  // nodes; callees: one for each of `calls`
+  std::vector<std::string> sessions;          // host functions
+  std::vector<std::size_t> candidates;        // one for each session
+};
+
+LockEvents::LockEvents(const Program& program, LockStates& states) : program_(program), states_(states), paths_(program) {
   for (const LockSite& s : program.sites)
     if (s.direct() && s.host == SiteHost::Statement && s.function != nullptr && s.statement != nullptr && s.lock != nullptr)
       sites_[s.function].push_back(&s);
@@ -65,16 +82,21 @@ std::uint32_t LockEvents::nameId(const std::string& name) {
   return at->second;
 }
 
-std::vector<RoutineCall> LockEvents::calls(const Function& f, int unit) const {
+std::vector<RoutineCall> LockEvents::calls(const Function& f, int unit) {
   std::vector<RoutineCall> found;
   const Unit& u = program_.units[static_cast<std::size_t>(unit)];
   forEachStatement(f, [&](const Statement& s) {
     if (s.kind == StatementKind::Do && s.function >= 0 && static_cast<std::size_t>(s.function) < u.functions.size())
-      found.push_back({nullptr, &u.functions[static_cast<std::size_t>(s.function)], unit, {}});
+      found.push_back({&s, nullptr, &u.functions[static_cast<std::size_t>(s.function)], unit, {}});
+    if (s.kind == StatementKind::HostCall) {
+      if (const Function* callee = paths_.find(f.host[0].calls[static_cast<std::size_t>(s.host_call)].name))
+        found.push_back({&s, &s.exprs[0], callee, paths_.unitOf(*callee), {}});
+      return;
+    }
     if (s.kind == StatementKind::Explain || s.kind == StatementKind::Prepare || s.kind == StatementKind::DeclareCursor) return;
     forEachExpr(s, [&](const Expr& e, const QueryLevels& levels) {
       if (e.kind != ExprKind::Call || findLockFunction(e.name)) return;
-      if (const Routine* r = program_.catalogue.routine(e.qualifier, e.name, e.args.size())) found.push_back({&e, r->function, r->unit, levels});
+      if (const Routine* r = program_.catalogue.routine(e.qualifier, e.name, e.args.size())) found.push_back({&s, &e, r->function, r->unit, levels});
     });
   });
   return found;
@@ -82,54 +104,129 @@ std::vector<RoutineCall> LockEvents::calls(const Function& f, int unit) const {
 
 // Routines with a lock call in them, and whatever reaches one. Anything else has no effect on locks and is not looked at.
 void LockEvents::findCandidates() {
-  std::vector<std::vector<std::size_t>> callers;
-  // Beyond what anybody writes by hand the state costs more than it can tell: none, so nothing is reported.
-  const auto tooLong = [&](const Function& f) {
-    const auto own = sites_.find(&f);
-    return own != sites_.end() && own->second.size() > kMostSites;
-  };
   std::unordered_map<const Function*, std::size_t> number;
-  std::vector<Candidate> all;
-  std::vector<bool> wanted;
+  std::vector<Node> nodes;
   for (const Routine& r : program_.catalogue.routines) live_[r.function] = &r;
   for (std::size_t u = 0; u < program_.units.size(); ++u)
     for (const Function& f : program_.units[u].functions) {
       if (f.kind == FunctionKind::NamedQuery || f.kind == FunctionKind::DownScript) continue;
-      if (f.kind == FunctionKind::HostFunction) continue;  // its exceptions and destructors are not modelled yet: no state rather than a wrong one
-      const bool definition = f.kind == FunctionKind::Routine || f.kind == FunctionKind::Procedure;
+      if (f.kind == FunctionKind::HostFunction) continue;  // the extractor does not say yet where exceptions go: no state rather than a wrong one
+      const bool host = f.kind == FunctionKind::HostFunction && !f.host.empty();
+      const bool definition = f.kind == FunctionKind::Routine || f.kind == FunctionKind::Procedure || host;
       if (definition && live_.count(&f) == 0) continue;
-      number[&f] = all.size();
-      all.push_back({&f, static_cast<int>(u), {}});
+      number[&f] = nodes.size();
+      Node& node = nodes.emplace_back();
+      node.function = &f, node.unit = static_cast<int>(u);
       bool ends = false;
       if (f.kind == FunctionKind::Procedure)
         for (const Block& b : f.blocks)
           for (const Event& e : b.events) ends |= e.kind == EventKind::Transaction;
       const auto own = sites_.find(&f);
-      wanted.push_back((own != sites_.end() || ends) && !tooLong(f));
+      // Beyond what anybody writes by hand the state costs more than it can tell: none, so nothing is reported.
+      node.too_long = own != sites_.end() && own->second.size() > kMostSites;
+      node.wanted = (own != sites_.end() || ends) && !node.too_long;
     }
-  callers.resize(all.size());
-  for (std::size_t i = 0; i < all.size(); ++i)
-    for (const RoutineCall& c : calls(*all[i].function, all[i].unit))
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    for (RoutineCall& c : calls(*nodes[i].function, nodes[i].unit))
       if (const auto at = number.find(c.callee); at != number.end()) {
-        callers[at->second].push_back(i);
-        all[i].callees.push_back(at->second);
+        nodes[at->second].callers.push_back(i);
+        nodes[i].callees.push_back(at->second);
+        nodes[i].calls.push_back(std::move(c));
       }
   std::vector<std::size_t> work;
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (wanted[i]) work.push_back(i);
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    if (nodes[i].wanted) work.push_back(i);
   while (!work.empty()) {
     const std::size_t i = work.back();
     work.pop_back();
-    for (const std::size_t caller : callers[i])
-      if (!wanted[caller] && !tooLong(*all[caller].function)) wanted[caller] = true, work.push_back(caller);
+    for (const std::size_t caller : nodes[i].callers)
+      if (!nodes[caller].wanted && !nodes[caller].too_long) nodes[caller].wanted = true, work.push_back(caller);
   }
-  std::vector<std::size_t> renumbered(all.size(), 0);
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (wanted[i]) renumbered[i] = candidates_.size(), candidates_.push_back(std::move(all[i]));
-  for (Candidate& c : candidates_) {
-    std::erase_if(c.callees, [&](std::size_t callee) { return !wanted[callee]; });
-    for (std::size_t& callee : c.callees) callee = renumbered[callee];
+  findSessions(nodes);
+  addCandidates(nodes);
+}
+
+// The sessions that a host function has to do with: those of its own lock calls, and those of its callees as it sees them.
+void LockEvents::findSessions(std::vector<Node>& nodes) {
+  const auto add = [](Node& node, std::string session) {
+    if (node.sessions.size() >= kMostSessions ||
+        std::any_of(node.sessions.begin(), node.sessions.end(), [&](const std::string& s) { return isWithin(session, s) || s == session; }))
+      return false;
+    std::erase_if(node.sessions, [&](const std::string& s) { return isWithin(s, session); });
+    node.sessions.push_back(std::move(session));
+    return true;
+  };
+  std::vector<std::size_t> work;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    Node& node = nodes[i];
+    if (!node.wanted) continue;
+    if (node.function->kind != FunctionKind::HostFunction) {
+      node.sessions.emplace_back();
+      if (std::any_of(node.callers.begin(), node.callers.end(), [&](std::size_t c) { return nodes[c].function->kind == FunctionKind::HostFunction; }))
+        work.push_back(i);
+      continue;
+    }
+    if (const auto own = sites_.find(node.function); own != sites_.end())
+      for (const LockSite* s : own->second) add(node, sessionOf(*s->statement, *node.function));
+    if (!node.sessions.empty()) work.push_back(i);
   }
+  while (!work.empty()) {
+    const std::size_t i = work.back();
+    work.pop_back();
+    std::vector<std::size_t> callers = nodes[i].callers;
+    std::sort(callers.begin(), callers.end());
+    callers.erase(std::unique(callers.begin(), callers.end()), callers.end());
+    for (const std::size_t c : callers) {
+      Node& caller = nodes[c];
+      if (!caller.wanted || caller.function->kind != FunctionKind::HostFunction) continue;
+      bool changed = false;
+      for (std::size_t k = 0; k < caller.calls.size(); ++k) {
+        if (caller.callees[k] != i) continue;
+        for (const std::string& s : nodes[i].sessions) {
+          std::string seen = sessionInCaller(s, caller.calls[k], *caller.function);
+          if (!seen.empty()) changed |= add(caller, std::move(seen));
+        }
+      }
+      if (changed) work.push_back(c);
+    }
+  }
+  for (Node& node : nodes) std::sort(node.sessions.begin(), node.sessions.end());
+}
+
+std::string LockEvents::sessionInCaller(const std::string& session, const RoutineCall& call, const Function& caller) {
+  if (caller.kind != FunctionKind::HostFunction) return {};
+  if (call.callee->kind == FunctionKind::HostFunction) return paths_.inCaller(session, caller, call.statement->host_call);
+  return sessionOf(*call.statement, caller);
+}
+
+std::string LockEvents::sessionOf(const Statement& s, const Function& function) {
+  std::string session = s.host_call < 0 ? std::string() : paths_.sessionOf(function, s.host_call);
+  return session.empty() ? kSomeSession : session;
+}
+
+bool LockEvents::onSession(const Candidate& c, std::int32_t host_call) {
+  const std::string session = paths_.sessionOf(*c.function, host_call);
+  return meets(c.session, session.empty() ? kSomeSession : session);
+}
+
+void LockEvents::addCandidates(const std::vector<Node>& nodes) {
+  std::vector<std::size_t> first(nodes.size(), 0);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    first[i] = candidates_.size();
+    if (!nodes[i].wanted) continue;
+    for (const std::string& s : nodes[i].sessions) candidates_.push_back({nodes[i].function, nodes[i].unit, s, {}});
+  }
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    for (std::size_t s = 0; nodes[i].wanted && s < nodes[i].sessions.size(); ++s) {
+      Candidate& c = candidates_[first[i] + s];
+      const bool host = c.function->kind == FunctionKind::HostFunction;
+      for (std::size_t k = 0; k < nodes[i].calls.size(); ++k) {
+        const Node& callee = nodes[nodes[i].callees[k]];
+        for (std::size_t t = 0; callee.wanted && t < callee.sessions.size(); ++t)
+          if (!host || meets(c.session, sessionInCaller(callee.sessions[t], nodes[i].calls[k], *c.function)))
+            c.callees.push_back(first[nodes[i].callees[k]] + t);
+      }
+    }
 }
 
 void LockEvents::addSite(const LockSite& site, const Candidate& c, std::vector<EventId>& out) {
@@ -152,17 +249,14 @@ void LockEvents::addSite(const LockSite& site, const Candidate& c, std::vector<E
   e.least = once ? 1 : 0;
   e.per_row = !once && how != nullptr && how->runs == Runs::PerRow;
   e.most = e.per_row ? kMany : 1;
-  const auto id = static_cast<EventId>(states_.events.size());
-  by_statement_[site.statement].push_back(id);
-  by_call_[site.call] = id;
+  out.push_back(static_cast<EventId>(states_.events.size()));
   states_.events.push_back(std::move(e));
-  out.push_back(id);
 }
 
 namespace {
 
 bool returnsOnce(const Statement& s, const Expr* call) {
-  if (call == nullptr || s.kind == StatementKind::Call) return true;
+  if (call == nullptr || s.kind == StatementKind::Call || s.kind == StatementKind::HostCall) return true;
   if (s.query.size() != 1) return false;
   const Query& q = s.query[0];
   if (q.kind != QueryKind::Select || !q.where.empty() || !q.having.empty() || !q.limit.empty()) return false;
@@ -172,16 +266,15 @@ bool returnsOnce(const Statement& s, const Expr* call) {
 
 }  // namespace
 
-void LockEvents::addCall(const RoutineCall& call, const Statement& s, const Candidate& c, std::vector<EventId>& out) {
+void LockEvents::addCall(const RoutineCall& call, std::size_t callee, const Candidate& c, std::vector<EventId>& out) {
+  const Statement& s = *call.statement;
   LockEvent e;
   e.kind = LockEventKind::Call;
   e.unit = c.unit, e.function = c.function, e.statement = &s, e.call = call.call, e.range = call.call ? call.call->range : s.range;
-  e.callee = call.callee;
+  e.callee = call.callee, e.summary = static_cast<std::int32_t>(callee);
   e.least = returnsOnce(s, call.call) ? 1 : 0;
   e.most = e.least == 1 ? 1 : kMany;
   const auto id = static_cast<EventId>(states_.events.size());
-  by_statement_[&s].push_back(id);
-  if (call.call) by_call_[call.call] = id;
   call_of_[id] = call;
   states_.events.push_back(std::move(e));
   out.push_back(id);
@@ -191,38 +284,69 @@ std::vector<EventId> LockEvents::read(const Candidate& c) {
   std::vector<EventId> events;
   std::unordered_map<const Expr*, const LockSite*> direct;
   if (const auto at = sites_.find(c.function); at != sites_.end())
-    for (const LockSite* s : at->second) direct[s->call] = s;
-  std::vector<const Function*> relevant;
-  for (const std::size_t callee : c.callees) relevant.push_back(candidates_[callee].function);
-  std::sort(relevant.begin(), relevant.end());
-  const auto isRelevant = [&](const Function* f) { return std::binary_search(relevant.begin(), relevant.end(), f); };
-  const Unit& u = program_.units[static_cast<std::size_t>(c.unit)];
+    for (const LockSite* s : at->second)
+      if (c.function->kind != FunctionKind::HostFunction || onSession(c, s->statement->host_call)) direct[s->call] = s;
+  if (direct.empty() && c.callees.empty()) return events;
+  std::unordered_multimap<const Function*, std::size_t> relevant;
+  for (const std::size_t callee : c.callees) relevant.emplace(candidates_[callee].function, callee);
+  const bool host = c.function->kind == FunctionKind::HostFunction;
+  const auto add = [&](const RoutineCall& call) {
+    const auto [begin, end] = relevant.equal_range(call.callee);
+    std::vector<std::size_t> callees;
+    for (auto at = begin; at != end; ++at) callees.push_back(at->second);
+    std::sort(callees.begin(), callees.end());
+    callees.erase(std::unique(callees.begin(), callees.end()), callees.end());
+    for (const std::size_t callee : callees)
+      if (!host || meets(c.session, sessionInCaller(candidates_[callee].session, call, *c.function))) addCall(call, callee, c, events);
+  };
+  const std::vector<RoutineCall> all = relevant.empty() ? std::vector<RoutineCall>() : calls(*c.function, c.unit);
+  auto next = all.begin();
   forEachStatement(*c.function, [&](const Statement& s) {
-    if (s.kind == StatementKind::Do && s.function >= 0 && static_cast<std::size_t>(s.function) < u.functions.size()) {
-      const Function* block = &u.functions[static_cast<std::size_t>(s.function)];
-      if (isRelevant(block)) addCall({nullptr, block, c.unit, {}}, s, c, events);
-    }
+    const auto addCalls = [&](const Expr* call) {
+      for (; next != all.end() && next->statement == &s && next->call == call; ++next) add(*next);
+    };
+    addCalls(nullptr);
+    if (s.kind == StatementKind::HostCall) return addCalls(&s.exprs[0]);
     if (s.kind == StatementKind::Explain || s.kind == StatementKind::Prepare || s.kind == StatementKind::DeclareCursor) return;
-    forEachExpr(s, [&](const Expr& e, const QueryLevels& levels) {
+    if (direct.empty() && (next == all.end() || next->statement != &s)) return;
+    forEachExpr(s, [&](const Expr& e, const QueryLevels&) {
       if (e.kind != ExprKind::Call) return;
       if (const auto at = direct.find(&e); at != direct.end()) return addSite(*at->second, c, events);
-      if (relevant.empty() || findLockFunction(e.name)) return;
-      const Routine* r = program_.catalogue.routine(e.qualifier, e.name, e.args.size());
-      if (r != nullptr && isRelevant(r->function)) addCall({&e, r->function, r->unit, levels}, s, c, events);
+      addCalls(&e);
     });
   });
   return events;
 }
 
+// Fields that the callee's keys are made of, and what the caller knows of them: the value that a constructor was given, or the field
+// itself in the caller's words.
+void LockEvents::addFields(const LockSummary& summary, const RoutineCall& call, const ValueScope& scope, std::vector<std::string>& names,
+                           List<Value>& values) {
+  const auto add = [&](KeyId key) {
+    if (key == kUnknownKey) return;
+    for (const std::string& name : states_.keys.at(key).names) {
+      if (!isWithin(name, "this") || std::find(names.begin(), names.end(), name) != names.end()) continue;
+      const std::string here = paths_.inCaller(name, *scope.function, call.statement->host_call);
+      if (here.empty()) continue;
+      const HostValue* known = paths_.fieldValue(*scope.function, here);
+      names.push_back(name);
+      values.push_back(known != nullptr ? hostValue(*known, scope) : hostField(here, scope.unit));
+    }
+  };
+  for (const std::vector<LockOutcome>* all : {&summary.outcomes, &summary.raised})
+    for (const LockOutcome& o : *all)
+      for (const LockEffect& e : o.effects) add(e.key);
+  for (const InnerAcquisition& a : summary.acquires) add(a.key);
+}
+
 // Parameter names of the callee beside the values that this call gives them.
 const LockSummary& LockEvents::summary(EventId id) {
   const auto [at, fresh] = at_call_.try_emplace(id);
+  if (!fresh) return at->second;
   const RoutineCall& call = call_of_.at(id);
-  const auto own = states_.summaries.find(call.callee);
-  if (own == states_.summaries.end()) return at->second;
-  LockSummary& seen = at->second;
-  seen = own->second;
   const LockEvent& event = states_.event(id);
+  LockSummary& seen = at->second;
+  seen = states_.summaries[static_cast<std::size_t>(event.summary)];
   std::vector<std::string> names;
   List<Value> values;
   std::vector<const Parameter*> inputs;
@@ -231,8 +355,9 @@ const LockSummary& LockEvents::summary(EventId id) {
   ValueScope scope;
   scope.catalogue = &program_.catalogue, scope.unit = event.unit, scope.function = event.function, scope.statement = event.statement;
   scope.levels = call.levels;
-  const bool wanted = std::any_of(seen.outcomes.begin(), seen.outcomes.end(), [&](const LockOutcome& o) { return !o.effects.empty(); }) ||
-                      !seen.acquires.empty();
+  const auto hasEffects = [](const LockOutcome& o) { return !o.effects.empty(); };
+  const bool wanted = std::any_of(seen.outcomes.begin(), seen.outcomes.end(), hasEffects) ||
+                      std::any_of(seen.raised.begin(), seen.raised.end(), hasEffects) || !seen.acquires.empty();
   for (std::size_t i = 0; wanted && i < inputs.size(); ++i) {
     names.push_back(inputs[i]->name.empty() ? "$" + std::to_string(i + 1) : inputs[i]->name);
     const Expr* given = nullptr;
@@ -249,9 +374,11 @@ const LockSummary& LockEvents::summary(EventId id) {
       values.emplace_back();
     }
   }
+  if (call.callee->kind == FunctionKind::HostFunction) addFields(seen, call, scope, names, values);
   const auto caller = [&](KeyId key) { return states_.keys.substitute(key, names, values, event.function); };
-  for (LockOutcome& o : seen.outcomes)
-    for (LockEffect& e : o.effects) e.key = caller(e.key);
+  for (std::vector<LockOutcome>* all : {&seen.outcomes, &seen.raised})
+    for (LockOutcome& o : *all)
+      for (LockEffect& e : o.effects) e.key = caller(e.key);
   for (InnerAcquisition& a : seen.acquires) {
     a.key = caller(a.key);
     for (auto& held : a.held) held.first = caller(held.first);
@@ -290,9 +417,22 @@ void LockEvents::lookInto(const Statement& s, Deed& deed) {
   QueryWalker<V>(v).statement(s);
 }
 
-Deed LockEvents::statementDeed(const Statement& s, const Function&) {
+// A function of the host program that is no candidate does work if it sends anything.
+Deed LockEvents::hostCallDeed(const Statement& s, const Function& function) {
+  Deed d;
+  d.may_raise = paths_.mayThrow(function, s.host_call);
+  const HostCall& call = function.host[0].calls[static_cast<std::size_t>(s.host_call)];
+  const Function* callee = paths_.find(call.name);
+  if (callee == nullptr || !paths_.sendsWork(*callee)) return d;
+  d.work = true;
+  d.names.push_back(nameId(hostDisplayName(call.name) + "()"));
+  return d;
+}
+
+Deed LockEvents::statementDeed(const Statement& s, const Function& function) {
   Deed d;
   switch (s.kind) {
+    case StatementKind::HostCall: return hostCallDeed(s, function);
     case StatementKind::Query:
     case StatementKind::ExplainAnalyze:
     case StatementKind::Copy:
@@ -344,7 +484,12 @@ Deed LockEvents::deed(const Event& event, const Function& function, int unit) {
     if (!routine) d.may_raise = d.writes = d.work = true;
     return d;
   }
-  if (event.kind == EventKind::Statement) return statementDeed(event.statement[0], function);
+  if (event.kind == EventKind::Statement) {
+    Deed d = statementDeed(event.statement[0], function);
+    const std::int32_t call = event.statement[0].host_call;
+    if (call >= 0) d.may_raise = paths_.mayThrow(function, call) && (d.may_raise || d.work);
+    return d;
+  }
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "program/host_paths.h"
 #include "program/lock_state.h"
 #include "program/program.h"
 #include "program/walk.h"
@@ -18,8 +19,9 @@ struct Deed {
   std::vector<std::uint32_t> names;  // relations written to, and routines called (LockStates::names)
 };
 
-// The routine, DO block or procedure that a statement runs as a whole, or calls.
+// The routine, DO block, procedure or host function that a statement runs as a whole, or calls.
 struct RoutineCall {
+  const Statement* statement = nullptr;
   const Expr* call = nullptr;          // null: DO
   const Function* callee = nullptr;
   int callee_unit = -1;
@@ -31,25 +33,21 @@ class LockEvents {
  public:
   LockEvents(const Program& program, LockStates& states);
 
-  // Functions that contain a lock call, in program order, then those that reach one through calls.
+  // A function that contains a lock call or reaches one through calls; a host function once for each session that it has to do with.
   struct Candidate {
     const Function* function = nullptr;
     int unit = -1;
+    std::string session;               // host functions: its canonical path
     std::vector<std::size_t> callees;  // candidates
   };
   const std::vector<Candidate>& candidates() const { return candidates_; }
+  HostPaths& paths() { return paths_; }
 
+  // The call runs on the candidate's session.
+  bool onSession(const Candidate& c, std::int32_t host_call);
   // Adds the lock operations of a candidate to LockStates::events; callees first, so that summaries exist.
   std::vector<EventId> read(const Candidate& candidate);
 
-  const std::vector<EventId>* of(const Statement& s) const {
-    const auto at = by_statement_.find(&s);
-    return at == by_statement_.end() ? nullptr : &at->second;
-  }
-  EventId of(const Expr& call) const {
-    const auto at = by_call_.find(&call);
-    return at == by_call_.end() ? -1 : at->second;
-  }
   Deed deed(const Event& event, const Function& function, int unit);
   // The live routine that the function defines, or null.
   const Routine* routine(const Function& function) const {
@@ -63,21 +61,29 @@ class LockEvents {
   }
 
  private:
+  struct Node;
   Deed statementDeed(const Statement& s, const Function& function);
+  Deed hostCallDeed(const Statement& s, const Function& function);
+  void addFields(const LockSummary& summary, const RoutineCall& call, const ValueScope& scope, std::vector<std::string>& names,
+                 List<Value>& values);
   void lookInto(const Statement& s, Deed& deed);
   std::uint32_t nameId(const std::string& name);
   void findCandidates();
-  std::vector<RoutineCall> calls(const Function& f, int unit) const;
-  void addCall(const RoutineCall& call, const Statement& s, const Candidate& c, std::vector<EventId>& out);
+  void findSessions(std::vector<Node>& nodes);
+  void addCandidates(const std::vector<Node>& nodes);
+  // The session of a candidate as its caller sees it; "" if the caller has no part in it.
+  std::string sessionInCaller(const std::string& session, const RoutineCall& call, const Function& caller);
+  std::string sessionOf(const Statement& s, const Function& function);
+  std::vector<RoutineCall> calls(const Function& f, int unit);
+  void addCall(const RoutineCall& call, std::size_t callee, const Candidate& c, std::vector<EventId>& out);
   void addSite(const LockSite& site, const Candidate& c, std::vector<EventId>& out);
 
   const Program& program_;
   LockStates& states_;
+  HostPaths paths_;
   std::vector<Candidate> candidates_;
   std::unordered_map<const Function*, const Routine*> live_;
   std::unordered_map<const Function*, std::vector<const LockSite*>> sites_;  // direct
-  std::unordered_map<const Statement*, std::vector<EventId>> by_statement_;
-  std::unordered_map<const Expr*, EventId> by_call_;
   std::unordered_map<EventId, LockSummary> at_call_;
   std::unordered_map<std::string, std::uint32_t> name_ids_;
   std::unordered_map<EventId, RoutineCall> call_of_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -16,6 +17,8 @@ const std::string kResult = "#return";
 const std::string kString = "#string";  // statements are sent as one
 const std::string kPsql = "#psql";
 const std::string kSnapshotDefault = "#repeatable read";
+// Facts of host functions about a variable that callers see: what it was on entry, and that it has been assigned since.
+const std::string kFound = "#found ", kSet = "#set ";
 
 constexpr std::uint32_t kSomething = ~0U;  // in Hold::worked: work on what has no name
 
@@ -66,21 +69,31 @@ std::optional<bool> booleanConstant(const Expr& e) {
 class Flow {
  public:
   Flow(const Program& program, LockStates& states, LockEvents& reader, const LockEvents::Candidate& candidate)
-      : program_(program), states_(states), reader_(reader), function_(*candidate.function), unit_(candidate.unit) {
-    routine_ = function_.kind != FunctionKind::Script && function_.kind != FunctionKind::DownScript;
+      : program_(program), states_(states), reader_(reader), candidate_(candidate), function_(*candidate.function), unit_(candidate.unit) {
+    host_ = function_.kind == FunctionKind::HostFunction;
+    routine_ = !host_ && function_.kind != FunctionKind::Script && function_.kind != FunctionKind::DownScript;
+    relative_ = routine_ || (host_ && !isLocalPath(candidate.session));
     last_statement_ = lastStatement();
     const Routine* routine = reader.routine(function_);
     stable_ = routine_ && routine != nullptr && routine->volatility != Volatility::Volatile;
   }
 
-  FlowResult run(const std::vector<EventId>& events, bool record) {
+  FlowResult run(const std::vector<EventId>& events, bool record, const LockStateSet* entry) {
     result_.locks.unit = unit_, result_.locks.function = &function_, result_.locks.events = events;
+    result_.locks.session = candidate_.session;
     if (function_.blocks.empty()) return std::move(result_);
+    for (const EventId id : events) {
+      const LockEvent& e = states_.event(id);
+      by_statement_[e.statement].push_back(id);
+      if (e.call != nullptr) by_call_.try_emplace(e.call, id);
+    }
+    if (host_) findTested();
     findLoops();
     in_.assign(function_.blocks.size(), {});
     visits_.assign(function_.blocks.size(), 0);
     queued_.assign(function_.blocks.size(), false);
-    addState(in_[0], entryState());
+    if (entry != nullptr) in_[0] = *entry;
+    else addState(in_[0], entryState());
     if (forward()) {
       record_ = record;
       finish();
@@ -102,6 +115,7 @@ class Flow {
       const Block& block = function_.blocks[b];
       for (const Edge& e : block.successors)
         if (e.target <= static_cast<std::int32_t>(b)) return false;
+      if (block.unwind >= 0 && block.unwind <= static_cast<std::int32_t>(b)) return false;
       for (std::int32_t s = block.scope; s >= 0 && at(s) < function_.exception_scopes.size(); s = function_.exception_scopes[at(s)].parent)
         for (const ExceptionHandler& h : function_.exception_scopes[at(s)].handlers)
           if (h.block <= static_cast<std::int32_t>(b)) return false;
@@ -150,6 +164,11 @@ class Flow {
 
   LockState entryState() const {
     LockState s;
+    if (host_) {
+      s.status = relative_ ? TransactionStatus::Unknown : TransactionStatus::None;
+      s.timeout = relative_ ? 2 : 0;
+      return s;
+    }
     const RunnerFacts& runner = program_.units[at(unit_)].runner;
     if (!routine_) {
       if (runner.transaction == TransactionMode::OnePerFile) s.status = TransactionStatus::Explicit;
@@ -167,7 +186,7 @@ class Flow {
   void block(std::int32_t b) {
     const Block& block = function_.blocks[at(b)];
     LockStateSet states = settled_ ? std::move(in_[at(b)]) : in_[at(b)];
-    scope_ = block.scope;
+    scope_ = block.scope, unwind_ = block.unwind;
     for (std::size_t i = 0; i < block.events.size() && !states.empty(); ++i) {
       const Event& e = block.events[i];
       const bool condition = i + 1 == block.events.size() && e.kind == EventKind::Statement &&
@@ -192,7 +211,7 @@ class Flow {
 
   void branch(const Block& block, const Event& e, LockStateSet states) {
     const Statement& s = e.statement[0];
-    states = before(e, s, std::move(states));
+    if (!host_) states = before(e, s, std::move(states));
     for (const Edge& edge : block.successors) {
       LockStateSet taken;
       if (edge.kind == EdgeKind::Next) taken = runAll(states, s);
@@ -253,6 +272,10 @@ class Flow {
   // --- events -------------------------------------------------------------------------------------------------------------
 
   LockStateSet event(const Event& e, LockStateSet states) {
+    if (host_) {
+      const std::int32_t call = !e.statement.empty() ? e.statement[0].host_call : e.host_call;
+      if (call >= 0 && !onSession(call)) return elsewhere(call, e, std::move(states));
+    }
     switch (e.kind) {
       case EventKind::Statement: return statement(e, e.statement[0], std::move(states));
       case EventKind::Ddl: {
@@ -265,6 +288,8 @@ class Flow {
         for (LockState& s : states) setting(e.setting[0], s);
         return states;
       case EventKind::Session: return each(std::move(states), [&](LockState& s) { return session(e.session[0], s); });
+      case EventKind::HostCall: return hostCall(e.host_call, std::move(states));
+      case EventKind::HostStep:  // lowered to statements
       case EventKind::Exit: break;
     }
     return states;
@@ -305,24 +330,37 @@ class Flow {
     }
     result_.summary.works |= deed.work;
     if (deed.may_raise && raiseMatters(states)) {
-      LockStateSet failing = states;
+      LockStateSet failing = s.kind == StatementKind::HostCall ? raisedIn(s, states) : states;
       mark(deed, range, failing);
       raise(failing, WayOutKind::ErrorIn, range);
     }
-    if (const auto* events = reader_.of(s))
+    if (const auto* events = eventsOf(s); events != nullptr && !host_)
       for (const EventId id : *events)
         if (states_.event(id).kind == LockEventKind::Acquire) failedAcquire(states, id);
     return states;
   }
 
+  const std::vector<EventId>* eventsOf(const Statement& s) const {
+    const auto own = by_statement_.find(&s);
+    return own == by_statement_.end() ? nullptr : &own->second;
+  }
+  EventId eventOf(const Expr& call) const {
+    const auto own = by_call_.find(&call);
+    return own == by_call_.end() ? -1 : own->second;
+  }
+
   LockStateSet statement(const Event& e, const Statement& s, LockStateSet states) {
     states = before(e, s, std::move(states));
     const Deed& deed = this->deed(e);
-    const auto* events = reader_.of(s);
+    const auto* events = eventsOf(s);
+    LockStateSet failed;
+    if (host_ && s.host_call >= 0 && tested_.contains(s.host_call)) failed = failures(s, states);
     states = events == nullptr && !interesting(s) ? std::move(states) : assignOrRun(s, std::move(states));
+    if (host_ && s.kind == StatementKind::HostCall) forgetAssigned(s.host_call, events, states);
     mark(deed, s.range, states);
-    if (events != nullptr && deed.may_raise) raise(states, WayOutKind::ErrorIn, s.range);
+    if (events != nullptr && deed.may_raise && s.kind != StatementKind::HostCall) raise(states, WayOutKind::ErrorIn, s.range);
     if (!routine_) endOfStatement(s, states);
+    for (LockState& state : failed) addState(states, std::move(state));
     const bool sql = s.context != PlContext::Assign && s.context != PlContext::Condition && s.context != PlContext::Argument &&
                      s.context != PlContext::Default && s.context != PlContext::Return;
     if (sql && routine_)
@@ -366,6 +404,7 @@ class Flow {
   // The variable that each entry of the select list goes to; "#return" for a RETURN.
   std::vector<std::string> targets(const Statement& s) const {
     if (s.context == PlContext::Return || &s == last_statement_) return {kResult};
+    if (s.host_call >= 0) return {hostAnswer(s.host_call)};
     if (s.into.empty() || s.query.size() != 1) return {};
     const Query& q = s.query[0];
     if (s.into.size() == 1 && (q.targets.size() > 1 || isRecord(s.into[0]))) {
@@ -382,6 +421,7 @@ class Flow {
 
   // One row, so that the select list says what the targets become.
   static const Expr* targetExpr(const Statement& s, std::size_t i) {
+    if (s.kind == StatementKind::HostCall) return &s.exprs[0];
     if (s.query.size() != 1 || s.query[0].kind != QueryKind::Select) return nullptr;
     const Query& q = s.query[0];
     if (!q.where.empty() || !q.having.empty() || !q.limit.empty() || i >= q.targets.size()) return nullptr;
@@ -409,12 +449,14 @@ class Flow {
     }
   }
   bool hasResult(const Expr& e) const {
-    const EventId id = reader_.of(e);
+    const EventId id = eventOf(e);
     if (id < 0) return false;
     const LockEventKind kind = states_.event(id).kind;
     return kind == LockEventKind::Try || kind == LockEventKind::Release || kind == LockEventKind::Call;
   }
-  bool interesting(const Statement& s) const { return !s.into.empty() || s.context == PlContext::Return || &s == last_statement_; }
+  bool interesting(const Statement& s) const {
+    return !s.into.empty() || s.context == PlContext::Return || &s == last_statement_ || s.host_call >= 0;
+  }
 
   LockStateSet assignOrRun(const Statement& s, LockStateSet states) {
     const std::vector<std::string> names = targets(s);
@@ -428,23 +470,27 @@ class Flow {
       return out;
     }
     const Expr& e = *targetExpr(s, chosen);
-    for (std::size_t i = 0; i < s.query[0].targets.size(); ++i)  // the others are computed too
+    for (std::size_t i = 0; !s.query.empty() && i < s.query[0].targets.size(); ++i)  // the others are computed too
       if (i != chosen && s.query[0].from.empty()) states = run(std::move(states), s.query[0].targets[i].expr);
     for (const bool value : {true, false}) {
       LockStateSet outcome = assume(states, e, value);
       forgetTargets(s, outcome);
       for (LockState& state : outcome) {
         learn(state, {names[chosen], {base(names[chosen])}, value});
+        if (host_ && isShared(names[chosen])) learn(state, {kSet + names[chosen], {}, true});
         addState(out, std::move(state));
       }
     }
     return out;
   }
 
-  static std::string base(const std::string& name) { return name.substr(0, name.find_first_of(".[")); }
+  // Whose assignment changes what `name` is. Paths of host functions are names as a whole.
+  std::string base(const std::string& name) const { return host_ ? name : name.substr(0, name.find_first_of(".[")); }
   void forgetTargets(const Statement& s, LockStateSet& states) {
-    for (LockState& state : states)
+    for (LockState& state : states) {
       for (const std::string& v : s.into) forget(state, base(v), states_.keys);
+      if (s.host_call >= 0) forget(state, hostAnswer(s.host_call), states_.keys);
+    }
   }
 
   // --- lock operations -----------------------------------------------------------------------------------------------------
@@ -471,13 +517,13 @@ class Flow {
       }
       case LockEventKind::Release: {
         const Hold* h = e.key == kUnknownKey ? nullptr : s.find(e.key, e.lock->mode);
-        const bool certain = !routine_ && e.key != kUnknownKey && states_.keys.at(e.key).exact;
+        const bool certain = !relative_ && e.key != kUnknownKey && states_.keys.at(e.key).exact;
         const bool can_free = !certain || (h != nullptr && h->hi > 0) || mayAlias(s, e.key, e.lock->mode);
         const bool can_fail = h == nullptr || h->lo <= 0;
         if (can_fail && h == nullptr) add(false, s);
         if (can_free) {
           LockState freed = s;
-          release(freed, e.key, e.lock->mode, routine_, states_.keys);
+          release(freed, e.key, e.lock->mode, relative_, states_.keys);
           add(true, std::move(freed));
         }
         if (out.empty()) add(false, std::move(s));
@@ -504,12 +550,14 @@ class Flow {
     const LockSummary& summary = reader_.summary(id);
     for (const LockOutcome& o : summary.outcomes) {
       LockState after = s;
+      if (host_ && !finds(o, id, after)) continue;
       if (summary.releases_all) releaseAll(after);
       if (summary.ends_transaction) endTransaction(after, Loss::Commit, states_.event(id).range);
       for (const LockEffect& effect : o.effects) apply(after, effect, id, states_.keys);
       if (summary.works)
         for (Hold& h : after.holds)
           if (h.mayHold() && h.worked.empty()) h.worked.add(kSomething);
+      if (host_) leaves(o, id, after);
       out.push_back({o.result, std::move(after)});
     }
   }
@@ -529,19 +577,19 @@ class Flow {
   LockStateSet run(LockStateSet states, const Expr& e) {
     std::vector<EventId> ids;
     struct V {
-      const LockEvents& reader;
+      const Flow& flow;
       std::vector<EventId>& ids;
       void onExpr(const Expr& x, const QueryLevels&) {
         if (x.kind != ExprKind::Call) return;
-        if (const EventId id = reader.of(x); id >= 0) ids.push_back(id);
+        if (const EventId id = flow.eventOf(x); id >= 0) ids.push_back(id);
       }
-    } v{reader_, ids};
+    } v{*this, ids};
     QueryWalker<V>(v).expr(e);
     for (const EventId id : ids) states = runEvent(id, states);
     return states;
   }
   LockStateSet runAll(LockStateSet states, const Statement& s) {
-    if (const auto* events = reader_.of(s))
+    if (const auto* events = eventsOf(s))
       for (const EventId id : *events) states = runEvent(id, states);
     return states;
   }
@@ -575,7 +623,7 @@ class Flow {
         if (const auto compared = comparison(e)) return assume(states, *compared->first, compared->second == value);
         break;
       case ExprKind::Call:
-        if (hasResult(e)) return assumeCall(states, reader_.of(e), value);
+        if (hasResult(e)) return assumeCall(states, eventOf(e), value);
         break;
       default: break;
     }
@@ -620,10 +668,12 @@ class Flow {
     const std::string text = factText(e, names);
     if (text.empty()) return states;
     std::sort(names.begin(), names.end());
+    const bool shared = host_ && e.kind == ExprKind::Column && isShared(text);
     LockStateSet out;
     for (LockState& s : states) {
       if (const auto settled = known(s, text); settled && *settled != value) continue;
       learn(s, {text, names, value});
+      if (shared && !known(s, kSet + text)) learn(s, {kFound + text, {}, value});
       addState(out, std::move(s));
     }
     return out;
@@ -633,6 +683,7 @@ class Flow {
 
   TransactionStatus idle(const LockState& s) const {
     if (const auto string = known(s, kString)) return *string ? TransactionStatus::Implicit : TransactionStatus::None;
+    if (host_) return TransactionStatus::None;
     const RunnerFacts& runner = program_.units[at(unit_)].runner;
     const bool psql = known(s, kPsql) == true;  // a process of its own, in a shell script
     return runner.transaction == TransactionMode::Unknown && !psql ? TransactionStatus::Unknown : TransactionStatus::None;
@@ -749,6 +800,165 @@ class Flow {
     return true;
   }
 
+  // --- host functions --------------------------------------------------------------------------------------------------------
+
+  // A variable that the caller has too, as a path.
+  static bool isShared(const std::string& name) {
+    return isWithin(name, "this") || name.starts_with("parameter ") || name.starts_with("global ") || isWithin(name, "return");
+  }
+
+  bool onSession(std::int32_t call) {
+    const auto [known_call, fresh] = on_session_.try_emplace(call, false);
+    if (!fresh) return known_call->second;
+    return known_call->second = reader_.onSession(candidate_, call);
+  }
+
+  // Something that happens on another session, or on none: it may throw, and may assign what was settled.
+  LockStateSet elsewhere(std::int32_t call, const Event& e, LockStateSet states) {
+    if (!e.statement.empty() && eventsOf(e.statement[0]) != nullptr) return statement(e, e.statement[0], std::move(states));
+    if (reader_.paths().mayThrow(function_, call)) raise(states, WayOutKind::ErrorIn, function_.host[0].calls[at(call)].range);
+    forgetAssigned(call, nullptr, states);
+    return states;
+  }
+
+  void findTested() {
+    const auto visit = [&](const auto& self, const HostTruth& t) -> void {
+      if (t.kind == HostTruthKind::Success) tested_.insert(t.call);
+      for (const HostTruth& a : t.args) self(self, a);
+    };
+    for (const HostStep& s : function_.host[0].steps) visit(visit, s.truth);
+  }
+
+  // libpq tells errors by the result's status: nothing is taken, and a transaction has failed.
+  LockStateSet failures(const Statement& s, LockStateSet states) {
+    const std::string success = hostSuccess(s.host_call);
+    LockStateSet failed;
+    for (LockState& state : states) {
+      LockState f = state;
+      learn(f, {success, {success}, false});
+      forget(f, hostAnswer(s.host_call), states_.keys);
+      if (f.status == TransactionStatus::Explicit) {
+        dropLevels(f, f.levels.size(), f.levels.size(), Loss::Rollback, s.range, -1);
+        f.lost = state.lost;
+        f.status = TransactionStatus::Failed;
+      }
+      addState(failed, std::move(f));
+    }
+    return failed;
+  }
+
+  LockStateSet hostCall(std::int32_t index, LockStateSet states) {
+    const HostCall& c = function_.host[0].calls[at(index)];
+    if (c.throws && c.kind != HostCallKind::Function) raise(states, WayOutKind::ErrorIn, c.range);
+    for (LockState& s : states) hostCall(c, s);
+    return states;
+  }
+
+  void hostCall(const HostCall& c, LockState& s) {
+    const auto ends = [&](Loss how) {
+      endTransaction(s, how, c.range);
+      s.lost.clear(), s.stale.clear();
+      s.status = TransactionStatus::None;
+    };
+    switch (c.kind) {
+      case HostCallKind::Begin:
+        s.status = TransactionStatus::Explicit;
+        s.repeatable_read = c.name == "repeatable read" || c.name == "serializable";
+        break;
+      case HostCallKind::Autocommit: s.status = TransactionStatus::None; break;
+      case HostCallKind::Commit: ends(Loss::Commit); break;
+      case HostCallKind::Rollback:
+        if (s.status != TransactionStatus::None) ends(Loss::Rollback);
+        break;
+      case HostCallKind::Savepoint: pushLevel(s, c.name); break;
+      case HostCallKind::Release:
+        if (const std::size_t level = findLevel(s, c.name); level > 0)
+          while (s.levels.size() >= level) popLevel(s);
+        break;
+      case HostCallKind::RollbackTo:
+        if (const std::size_t level = findLevel(s, c.name); level > 0) {
+          dropLevels(s, level, level, Loss::Savepoint, c.range, -1);
+          if (s.status == TransactionStatus::Failed) s.status = TransactionStatus::Explicit;
+        }
+        break;
+      case HostCallKind::Connect:
+      case HostCallKind::Obtain:
+      case HostCallKind::Disconnect:
+      case HostCallKind::Reset:
+        leaveSession(s, c.range);
+        s.lost.clear();
+        s.status = TransactionStatus::None, s.timeout = 0;
+        break;
+      case HostCallKind::GiveBack:  // with whatever it holds
+      case HostCallKind::Execute:
+      case HostCallKind::Prepare:
+      case HostCallKind::ExecutePrepared:
+      case HostCallKind::Function: break;
+    }
+  }
+
+  // What a callee may have assigned is not settled any more. Candidates tell what they leave (leaves()).
+  void forgetAssigned(std::int32_t call, const std::vector<EventId>* events, LockStateSet& states) {
+    if (events != nullptr) return;
+    const std::vector<std::string> assigned = reader_.paths().assignedBy(function_, call);
+    for (LockState& s : states)
+      for (const std::string& root : assigned)
+        std::erase_if(s.facts, [&](const Fact& f) { return !f.names.empty() && isWithin(f.text, root); });
+  }
+
+  // Whether the state can be what this way through the callee has found.
+  bool finds(const LockOutcome& o, EventId id, LockState& s) {
+    for (const Fact& f : o.found) {
+      const std::string here = inCaller(f.text, id);
+      if (here.empty()) continue;
+      if (const auto settled = known(s, here); settled && *settled != f.value) return false;
+      learn(s, {here, {here}, f.value});
+      if (isShared(here) && !known(s, kSet + here)) learn(s, {kFound + here, {}, f.value});
+    }
+    return true;
+  }
+
+  void leaves(const LockOutcome& o, EventId id, LockState& s) {
+    if (o.status != TransactionStatus::Unknown) s.status = o.status;
+    const LockEvent& e = states_.event(id);
+    for (const std::string& root : reader_.paths().assignedBy(function_, e.statement->host_call))
+      std::erase_if(s.facts, [&](const Fact& f) { return !f.names.empty() && isWithin(f.text, root); });
+    for (const Fact& f : o.left) {
+      const std::string here = inCaller(f.text, id);
+      if (here.empty()) continue;
+      learn(s, {here, {here}, f.value});
+      if (isShared(here)) learn(s, {kSet + here, {}, true});
+    }
+  }
+
+  // What a call leaves behind when an exception comes out of it.
+  LockStateSet raisedIn(const Statement& s, const LockStateSet& states) {
+    const auto* events = eventsOf(s);
+    if (events == nullptr) return states;
+    LockStateSet out = states;
+    for (const EventId id : *events) {
+      const LockSummary& summary = reader_.summary(id);
+      if (summary.raised.empty()) continue;
+      LockStateSet next;
+      for (const LockState& state : out)
+        for (const LockOutcome& o : summary.raised) {
+          LockState after = state;
+          if (!finds(o, id, after)) continue;
+          if (summary.releases_all) releaseAll(after);
+          for (const LockEffect& effect : o.effects) apply(after, effect, id, states_.keys);
+          leaves(o, id, after);
+          addState(next, std::move(after));
+        }
+      out = std::move(next);
+    }
+    return out;
+  }
+
+  std::string inCaller(const std::string& path, EventId id) {
+    const LockEvent& e = states_.event(id);
+    return e.statement->kind == StatementKind::HostCall ? reader_.paths().throughCall(path, function_, e.statement->host_call) : std::string();
+  }
+
   // --- errors and ways out ---------------------------------------------------------------------------------------------------
 
   static bool catchesAll(const ExceptionHandler& h) { return std::find(h.conditions.begin(), h.conditions.end(), "others") != h.conditions.end(); }
@@ -760,6 +970,19 @@ class Flow {
 
   // An error in the current block: to the handlers of the scopes around it, and out of the function if none takes everything.
   void raise(const LockStateSet& states, WayOutKind kind, const SourceRange& range) {
+    if (host_) {
+      for (LockState s : states) {
+        if (kind == WayOutKind::ErrorIn) s.raised = range;
+        if (unwind_ >= 0) {
+          arrive(unwind_, std::move(s));
+          continue;
+        }
+        if (settled_) addOutcome(s, result_.summary.raised);
+        const SourceRange from = s.raised.known() ? s.raised : range;
+        wayOut(s.raised.known() ? WayOutKind::ErrorIn : kind, from, {std::move(s)});
+      }
+      return;
+    }
     for (std::int32_t scope = scope_; scope >= 0 && at(scope) < function_.exception_scopes.size(); scope = function_.exception_scopes[at(scope)].parent) {
       bool all = false;
       for (const ExceptionHandler& h : function_.exception_scopes[at(scope)].handlers) {
@@ -773,6 +996,7 @@ class Flow {
 
   // An error in the current block would change something: a handler is there, or a session lock that is left behind.
   bool raiseMatters(const LockStateSet& states) const {
+    if (host_) return true;
     if (scope_ >= 0 && flowing_) return true;
     return settled_ && record_ && std::any_of(states.begin(), states.end(), holdsSession);
   }
@@ -798,7 +1022,7 @@ class Flow {
         if (!catchesTimeout(h)) continue;
         for (LockState s : states) {
           Hold hold;
-          hold.key = e.key, hold.mode = e.lock->mode, hold.taken = {id};
+          hold.key = e.key, hold.mode = e.lock->mode, hold.taken.add(id);
           if (!scopeWorks(scope) && s.lost.size() < 8) s.lost.push_back({Loss::Failure, hold, h.range, scope});
           toHandler(std::move(s), scope, h, e.range);
         }
@@ -820,7 +1044,11 @@ class Flow {
   }
 
   void leave(const Exit& exit, LockStateSet states) {
-    if (exit.kind == ExitKind::Raise) return raise(states, WayOutKind::Raise, exit.range);
+    if (exit.kind == ExitKind::Raise) {
+      if (host_ && !exit.text.empty())  // throw: another exception than the one that led here
+        for (LockState& s : states) s.raised = {};
+      return raise(states, WayOutKind::Raise, exit.range);
+    }
     returns(WayOutKind::Return, exit.range, std::move(states));
   }
 
@@ -828,7 +1056,7 @@ class Flow {
     for (LockState& s : states) {
       if (routine_)
         while (!s.levels.empty()) popLevel(s);
-      if (settled_) addOutcome(s);
+      if (settled_) addOutcome(s, result_.summary.outcomes);
     }
     wayOut(kind, range, states);
   }
@@ -842,12 +1070,16 @@ class Flow {
       result_.locks.ways_out.push_back({kind, range, kind == WayOutKind::ErrorIn || kind == WayOutKind::Raise ? std::move(holding) : states});
   }
 
-  void addOutcome(const LockState& s) {
+  static void addOutcome(const LockState& s, std::vector<LockOutcome>& all) {
     LockOutcome o;
     o.result = known(s, kResult);
     for (const Hold& h : s.holds)
       if (o.effects.size() < kMostSummary) o.effects.push_back({h.key, h.mode, h.lo, h.hi, h.may != 0, h.must != 0});
-    std::vector<LockOutcome>& all = result_.summary.outcomes;
+    if (s.status != TransactionStatus::Failed) o.status = s.status;
+    for (const Fact& f : s.facts) {
+      if (f.text.starts_with(kFound)) o.found.push_back({f.text.substr(kFound.size()), {}, f.value});
+      if (isShared(f.text)) o.left.push_back({f.text, {}, f.value});
+    }
     if (std::find(all.begin(), all.end(), o) != all.end()) return;
     if (all.size() < kMostStates) return all.push_back(std::move(o));
     widen(all.back(), o);
@@ -855,6 +1087,11 @@ class Flow {
 
   static void widen(LockOutcome& into, const LockOutcome& o) {
     if (into.result != o.result) into.result.reset();
+    if (into.status != o.status) into.status = TransactionStatus::Unknown;
+    const auto keepShared = [](std::vector<Fact>& facts, const std::vector<Fact>& others) {
+      std::erase_if(facts, [&](const Fact& f) { return std::find(others.begin(), others.end(), f) == others.end(); });
+    };
+    keepShared(into.found, o.found), keepShared(into.left, o.left);
     for (const LockEffect& e : o.effects) {
       const auto same = std::find_if(into.effects.begin(), into.effects.end(), [&](const LockEffect& x) { return x.key == e.key && x.mode == e.mode; });
       if (same == into.effects.end()) into.effects.push_back({e.key, e.mode, std::min(e.lo, 0), std::max(e.hi, 0), e.may, false});
@@ -898,9 +1135,17 @@ class Flow {
   const Program& program_;
   LockStates& states_;
   LockEvents& reader_;
+  const LockEvents::Candidate& candidate_;
   const Function& function_;
   int unit_;
-  bool routine_ = false, stable_ = false;
+  bool host_ = false;      // a function of the host program
+  bool routine_ = false;   // PL/pgSQL or SQL: a transaction around it, EXCEPTION blocks
+  bool relative_ = false;  // counts start at what the caller holds
+  bool stable_ = false;
+  std::unordered_map<const Statement*, std::vector<EventId>> by_statement_;
+  std::unordered_map<const Expr*, EventId> by_call_;
+  std::unordered_set<std::int32_t> tested_;              // host calls whose success a condition asks for
+  std::unordered_map<std::int32_t, bool> on_session_;    // host calls
   const Statement* last_statement_ = nullptr;
 
   std::vector<LockStateSet> in_;
@@ -910,7 +1155,7 @@ class Flow {
   std::unordered_map<std::int32_t, std::vector<std::string>> loop_variables_;
   std::unordered_map<std::int32_t, bool> scope_works_;
   std::unordered_map<const Event*, Deed> deeds_;
-  std::int32_t scope_ = -1;   // of the block being run
+  std::int32_t scope_ = -1, unwind_ = -1;   // of the block being run
   bool flowing_ = true;       // what a block leaves goes on to others
   bool settled_ = false, record_ = false;
   FlowResult result_;
@@ -919,8 +1164,8 @@ class Flow {
 }  // namespace
 
 FlowResult flowLocks(const Program& program, LockStates& states, LockEvents& reader, const LockEvents::Candidate& candidate,
-                     const std::vector<EventId>& events, bool record) {
-  return Flow(program, states, reader, candidate).run(events, record);
+                     const std::vector<EventId>& events, bool record, const LockStateSet* entry) {
+  return Flow(program, states, reader, candidate).run(events, record, entry);
 }
 
 }  // namespace pglocklint

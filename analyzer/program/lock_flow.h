@@ -10,8 +10,9 @@ struct FlowResult {
   LockSummary summary;
 };
 
-// `events`: of this function, in order. With `record`, LockEvent::before and the lists of FunctionLocks are filled in.
+// `events`: of this function, in order. With `record`, LockEvent::before and the lists of FunctionLocks are filled in. `entry`: what is
+// held when it begins, where that is known.
 FlowResult flowLocks(const Program& program, LockStates& states, LockEvents& reader, const LockEvents::Candidate& candidate,
-                     const std::vector<EventId>& events, bool record);
+                     const std::vector<EventId>& events, bool record, const LockStateSet* entry = nullptr);
 
 }  // namespace pglocklint

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "model/host.h"
 #include "program/values_fold.h"
 
 namespace pglocklint {
@@ -27,6 +28,17 @@ void describeList(const Value& v, std::string_view head, int depth, Identity& ou
   out.text += '(';
   for (const Value& a : v.args) describeIdentity(a, depth + 1, out), out.text += ',';
   out.text += ')';
+}
+
+// A field of a host object has its path for a name, which the caller of a method knows in its own words. A local that is assigned at
+// several places is another value each time: nothing says which one.
+void describeHostVariable(const Value& v, Identity& out) {
+  const std::string path = v.text.empty() ? v.name : v.text;
+  out.text += "v:" + path;
+  out.names.push_back(path);
+  if (v.text.empty()) out.exact = out.parametric = false;
+  if (!path.starts_with("global ")) out.of_function = true;
+  if (!path.starts_with("global ") && !path.starts_with("this.")) out.parametric = false;
 }
 
 void describeVariable(const std::string& name, Identity& out) {
@@ -56,7 +68,7 @@ void describeIdentity(const Value& v, int depth, Identity& out) {
       out.text += "p:" + v.name;
       out.of_function = true;
       return;
-    case ValueKind::Variable: return describeVariable(v.name, out);
+    case ValueKind::Variable: return v.relation == kHostSchema ? describeHostVariable(v, out) : describeVariable(v.name, out);
     case ValueKind::Setting: out.text += "setting:" + v.name; return;
     case ValueKind::Oid: out.text += "oid:" + v.name; return describeList(v, "", depth, out);
     case ValueKind::Cast:
@@ -85,8 +97,9 @@ void describeIdentity(const Value& v, int depth, Identity& out) {
 // Arguments in place of parameters; what then is constant is computed as PostgreSQL does.
 Value substituted(const Value& v, const std::vector<std::string>& names, const List<Value>& arguments, int depth) {
   if (depth > kDeepest) return v;
-  if (v.kind == ValueKind::Parameter) {
-    const auto at = std::find(names.begin(), names.end(), v.name);
+  if (v.kind == ValueKind::Parameter || (v.kind == ValueKind::Variable && v.relation == kHostSchema)) {
+    const std::string name = v.kind == ValueKind::Parameter ? v.name : std::string(v.text);
+    const auto at = std::find(names.begin(), names.end(), name);
     const auto i = static_cast<std::size_t>(at - names.begin());
     return at != names.end() && i < arguments.size() ? arguments[i] : v;
   }

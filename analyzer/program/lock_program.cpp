@@ -1,5 +1,6 @@
 // The lock state over the call graph: callees before callers, cycles to a fixpoint.
 #include <algorithm>
+#include <map>
 
 #include "program/lock_flow.h"
 
@@ -78,15 +79,14 @@ class Analysis {
   std::shared_ptr<const LockStates> run() {
     const auto& candidates = reader_.candidates();
     std::vector<FunctionLocks> results(candidates.size());
+    states_.summaries.resize(candidates.size());
     std::vector<std::vector<EventId>> events(candidates.size());
     for (const std::vector<std::size_t>& component : components(candidates)) {
       for (const std::size_t i : component) events[i] = reader_.read(candidates[i]);
       solve(component, candidates, events, results);
     }
-    for (FunctionLocks& r : results) {
-      states_.index[r.function] = states_.functions.size();
-      states_.functions.push_back(std::move(r));
-    }
+    states_.functions = std::move(results);
+    destroyRightAfter(candidates);
     return std::make_shared<const LockStates>(std::move(states_));
   }
 
@@ -95,18 +95,18 @@ class Analysis {
              const std::vector<std::vector<EventId>>& events, std::vector<FunctionLocks>& results) {
     const bool cyclic = component.size() > 1 || std::count(candidates[component[0]].callees.begin(), candidates[component[0]].callees.end(), component[0]) > 0;
     if (cyclic)
-      for (const std::size_t i : component) states_.summaries[candidates[i].function].outcomes.assign(1, LockOutcome{});
+      for (const std::size_t i : component) states_.summaries[i].outcomes.assign(1, LockOutcome{});
     for (int round = 0; cyclic && round < kMostRounds; ++round) {
       bool changed = false;
       for (const std::size_t i : component) {
         reader_.forgetCalls(events[i]);
         LockSummary summary = flowLocks(program_, states_, reader_, candidates[i], events[i], false).summary;
-        summary.acquires = std::move(states_.summaries[candidates[i].function].acquires);
-        if (summary == states_.summaries[candidates[i].function]) {
+        summary.acquires = std::move(states_.summaries[i].acquires);
+        if (summary == states_.summaries[i]) {
           continue;
         }
         changed = true;
-        states_.summaries[candidates[i].function] = std::move(summary);
+        states_.summaries[i] = std::move(summary);
       }
       if (!changed) break;
     }
@@ -115,8 +115,66 @@ class Analysis {
       FlowResult r = flowLocks(program_, states_, reader_, candidates[i], events[i], true);
       summarize(r, events[i]);
       results[i] = std::move(r.locks);
-      states_.summaries[candidates[i].function] = std::move(r.summary);
+      states_.summaries[i] = std::move(r.summary);
     }
+  }
+
+  // A class of the host program whose constructor takes locks and whose destructor releases them, with nothing in between: the
+  // destructor once more, begun with what the constructor leaves. Methods that change locks make that unknown.
+  void destroyRightAfter(const std::vector<LockEvents::Candidate>& candidates) {
+    struct Class {
+      std::vector<std::size_t> constructors, destructors, others;
+    };
+    std::map<std::string, Class> classes;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (candidates[i].function->kind != FunctionKind::HostFunction) continue;
+      const std::string name = hostDisplayName(candidates[i].function->name);
+      const std::size_t at = name.rfind("::");
+      if (at == std::string::npos) continue;
+      const std::string scope = name.substr(0, at), own = name.substr(at + 2), type = scope.substr(scope.rfind(':') + 1);
+      Class& c = classes[scope];
+      (own == type ? c.constructors : own == "~" + type ? c.destructors : c.others).push_back(i);
+    }
+    for (const auto& [scope, c] : classes)
+      for (const std::size_t d : c.destructors)
+        for (const std::size_t k : c.constructors)
+          if (candidates[d].session == candidates[k].session && c.others.empty()) destroyRightAfter(candidates[k], k, candidates[d]);
+  }
+
+  void destroyRightAfter(const LockEvents::Candidate& constructor, std::size_t k, const LockEvents::Candidate& destructor) {
+    // What the constructor was given has become fields.
+    std::vector<std::string> names;
+    List<Value> values;
+    ValueScope scope;
+    scope.catalogue = &program_.catalogue, scope.unit = destructor.unit;
+    for (const HostAlias& a : constructor.function->host[0].aliases)
+      if (a.value.kind == HostValueKind::Parameter && isWithin(a.path, "this")) {
+        HostValue field;
+        field.kind = HostValueKind::Member, field.type = a.value.type, field.name = a.path.substr(a.path.rfind('.') + 1), field.text = a.path;
+        names.push_back(a.value.name), values.push_back(hostValue(field, scope));
+      }
+    LockStateSet entry;
+    bool takes = false;
+    for (const LockOutcome& o : states_.summaries[k].outcomes) {
+      LockState s;
+      for (LockEffect e : o.effects) {
+        e.key = states_.keys.substitute(e.key, names, values, destructor.function);
+        apply(s, e, -1, states_.keys);
+        takes |= e.hi > 0;
+      }
+      for (Hold& h : s.holds) {
+        h.taken.clear();
+        for (const EventId id : states_.functions[k].events)
+          if (states_.event(id).acquires() || states_.event(id).kind == LockEventKind::Call) h.taken.add(id);
+      }
+      for (const Fact& f : o.left) learn(s, {f.text, {f.text}, f.value});
+      addState(entry, std::move(s));
+    }
+    if (!takes) return;
+    const std::vector<EventId> events = reader_.read(destructor);
+    FunctionLocks locks = flowLocks(program_, states_, reader_, destructor, events, true, &entry).locks;
+    locks.constructor = constructor.function;
+    states_.functions.push_back(std::move(locks));
   }
 
   void summarize(FlowResult& r, const std::vector<EventId>& events) {

@@ -78,10 +78,14 @@ struct LockState {
   bool unknown_held = false;         // a key we do not know may be held
   bool repeatable_read = false;      // the transaction keeps one snapshot
   int timeout = 0;                   // lock_timeout or statement_timeout: 0 not set, 1 set, 2 not known
+  SourceRange raised;                // host functions: the call whose exception is under way; says nothing of the state
 
   Hold* find(KeyId key, LockMode mode);
   const Hold* find(KeyId key, LockMode mode) const;
-  bool operator==(const LockState&) const = default;
+  bool operator==(const LockState& o) const {
+    return status == o.status && unknown_held == o.unknown_held && repeatable_read == o.repeatable_read && timeout == o.timeout &&
+           levels == o.levels && holds == o.holds && lost == o.lost && facts == o.facts && stale == o.stale;
+  }
 };
 static_assert(std::is_trivially_copyable_v<Hold>, "states are copied all the time");
 inline constexpr std::size_t kMostStates = 8;
@@ -111,6 +115,7 @@ struct LockEvent {
   const LockSite* site = nullptr;        // direct lock calls
   const LockFunction* lock = nullptr;    // likewise
   const Function* callee = nullptr;      // Call
+  std::int32_t summary = -1;             // Call: index into LockStates::summaries
   KeyId key = kUnknownKey;
   int least = 1, most = 1;               // times it runs when its statement does
   bool per_row = false;                  // once for each row of something stored
@@ -139,6 +144,8 @@ struct WorkAfterLoss {
 struct FunctionLocks {
   int unit = -1;
   const Function* function = nullptr;
+  std::string session;                    // host functions: the session that this is about (HostPaths)
+  const Function* constructor = nullptr;  // a destructor as it runs right after this constructor of its class; else null
   std::vector<EventId> events;            // in block order
   std::vector<WayOut> ways_out;           // with a session lock that may be held
   std::vector<WorkAfterLoss> after_loss;  // each loss and lock once
@@ -157,10 +164,15 @@ struct LockEffect {
 struct LockOutcome {
   std::optional<bool> result;    // of a boolean routine, if known
   std::vector<LockEffect> effects;
+  // Host functions, over paths that the caller sees: what was found so on entry, what is so afterwards (owns_ of a guard), and the state
+  // of the session's transaction.
+  std::vector<Fact> found, left;
+  TransactionStatus status = TransactionStatus::Unknown;
   bool operator==(const LockOutcome&) const = default;
 };
 struct LockSummary {
   std::vector<LockOutcome> outcomes;   // ways to return; empty: never returns
+  std::vector<LockOutcome> raised;     // host functions: ways to leave by an exception
   std::vector<InnerAcquisition> acquires;
   bool releases_all = false, ends_transaction = false;
   bool works = false;                  // does more than lock: its locks protect something of its own
@@ -173,14 +185,13 @@ class LockStates {
   std::vector<std::string> names;               // relations, see Hold::worked
   std::vector<LockEvent> events;
   std::vector<FunctionLocks> functions;         // those that touch locks, in order of unit and place
-  std::unordered_map<const Function*, LockSummary> summaries;
+  std::vector<LockSummary> summaries;
 
-  const FunctionLocks* of(const Function* function) const {
-    const auto at = index.find(function);
-    return at == index.end() ? nullptr : &functions[at->second];
-  }
   const LockEvent& event(EventId id) const { return events[static_cast<std::size_t>(id)]; }
-  std::unordered_map<const Function*, std::size_t> index;
+  // Of the routine that a Call runs, in the routine's own words; null for other events.
+  const LockSummary* summaryOf(const LockEvent& e) const {
+    return e.summary < 0 ? nullptr : &summaries[static_cast<std::size_t>(e.summary)];
+  }
 };
 
 // Analyzes every function and script of the program that can reach a lock call.

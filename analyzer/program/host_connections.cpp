@@ -1,0 +1,81 @@
+#include "program/host_connections.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace pglocklint {
+namespace {
+
+constexpr std::size_t kMostPlaces = 200;  // functions looked at for one session
+
+// "ns::Class" of "ns::Class::lock(PGconn *, int)"; empty for what has no scope.
+std::string scopeOf(const std::string& name) {
+  const std::string display = hostDisplayName(name);
+  const std::size_t at = display.rfind("::");
+  return at == std::string::npos ? std::string() : display.substr(0, at);
+}
+
+}  // namespace
+
+HostConnections::HostConnections(const Program& program, HostPaths& paths) : program_(program), paths_(paths) {
+  for (const Routine& r : program.catalogue.routines) {
+    if (r.function->kind != FunctionKind::HostFunction || r.function->host.empty()) continue;
+    if (std::string scope = scopeOf(r.function->name); !scope.empty()) of_class_[scope].push_back(r.function);
+    const std::vector<HostCall>& calls = r.function->host[0].calls;
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      const Place place{r.function, static_cast<std::int32_t>(i)};
+      if (calls[i].kind == HostCallKind::Connect) connects_.push_back(place);
+      if (calls[i].kind == HostCallKind::Function && !calls[i].name.empty()) callers_[calls[i].name].push_back(place);
+    }
+  }
+}
+
+std::vector<HostConnection> HostConnections::of(const Function& function, const std::string& session) {
+  std::vector<HostConnection> found;
+  std::vector<std::pair<const Function*, std::string>> work;
+  std::set<std::pair<const Function*, std::string>> seen;
+  const auto look = [&](const Function* f, std::string path) {
+    if (!path.empty() && seen.size() < kMostPlaces && seen.emplace(f, path).second) work.emplace_back(f, std::move(path));
+  };
+  const auto opens = [&](const Place& p, const std::string& path) {
+    const HostCall& c = p.function->host[0].calls[static_cast<std::size_t>(p.call)];
+    return sameSession(paths_.canonical(*p.function, c.connection), path);
+  };
+  const auto add = [&](const Place& p) {
+    found.push_back({paths_.unitOf(*p.function), &p.function->host[0].calls[static_cast<std::size_t>(p.call)]});
+  };
+  look(&function, session);
+  while (!work.empty()) {
+    const auto [f, path] = std::move(work.back());
+    work.pop_back();
+    const bool global = path.starts_with("global ");
+    for (const Place& p : connects_)
+      if ((p.function == f || global) && opens(p, path)) add(p);
+    if (global || isLocalPath(path)) continue;
+    if (isWithin(path, "this"))  // its class's other methods: a constructor may have opened it, or got it from its caller
+      if (const auto methods = of_class_.find(scopeOf(f->name)); methods != of_class_.end())
+        for (const Function* m : methods->second) {
+          for (const Place& p : connects_)
+            if (p.function == m && opens(p, path)) add(p);
+          if (std::string from = paths_.canonical(*m, path); from != path) look(m, std::move(from));
+        }
+    if (const auto callers = callers_.find(f->name); callers != callers_.end())
+      for (const Place& p : callers->second) look(p.function, paths_.inCaller(path, *p.function, p.call));
+  }
+  std::sort(found.begin(), found.end(), [](const HostConnection& a, const HostConnection& b) {
+    return std::pair(a.unit, a.call->range.begin) < std::pair(b.unit, b.call->range.begin);
+  });
+  found.erase(std::unique(found.begin(), found.end(), [](const HostConnection& a, const HostConnection& b) { return a.call == b.call; }),
+              found.end());
+  return found;
+}
+
+std::string HostConnections::textOf(const HostCall& connect) {
+  if (connect.texts.empty()) return {};
+  std::string text;
+  for (const HostPiece& p : connect.texts[0].pieces) text += p.hole >= 0 ? "${" + std::to_string(p.hole) + "}" : p.text;
+  return text;
+}
+
+}  // namespace pglocklint

@@ -416,7 +416,13 @@ class ConsistencyCheck {
     has(EventKind::Statement, e.statement.size()), has(EventKind::Transaction, e.transaction.size());
     has(EventKind::Setting, e.setting.size()), has(EventKind::Session, e.session.size()), has(EventKind::Exit, e.exit.size());
     expect(isIndex(e.ddl, unit_.ddl.size(), e.kind != EventKind::Ddl), "no such definition");
-    expect((e.host_call >= 0) == (e.kind == EventKind::HostCall), "an event is of one kind");
+    if (e.kind == EventKind::HostCall || e.kind == EventKind::HostStep) expect(e.host_call >= 0, "an event is of one kind");
+  }
+  void check(const HostTruth& t, const HostCode& h) {
+    const bool of_call = t.kind == HostTruthKind::Answer || t.kind == HostTruthKind::Success;
+    expect(isIndex(t.call, h.calls.size(), !of_call), "a condition on a call that does not exist");
+    if (t.kind == HostTruthKind::Not) expect(t.args.size() == 1, "NOT has one operand");
+    for (const HostTruth& a : t.args) check(a, h);
   }
   void check(const HostCode& h) {
     for (const HostCall& c : h.calls) {
@@ -424,19 +430,22 @@ class ConsistencyCheck {
       for (const HostText& t : c.texts)
         for (const HostPiece& p : t.pieces) expect(isIndex(p.hole, c.holes.size(), true), "a text has a hole that is not there");
     }
+    for (const HostStep& step : h.steps) check(step.truth, h);
     for (std::size_t i = 0; i < h.loops.size(); ++i)
       expect(h.loops[i].parent >= -1 && h.loops[i].parent < static_cast<std::int32_t>(i), "a loop has a parent that does not precede it");
   }
   void check(const Function& f) {
     expect(f.host.size() == (f.kind == FunctionKind::HostFunction ? 1u : 0u), "host code belongs to a function of the host program");
     const std::size_t host_calls = f.host.empty() ? 0 : f.host[0].calls.size();
+    const std::size_t host_steps = f.host.empty() ? 0 : f.host[0].steps.size();
     for (const Block& b : f.blocks)
       for (const Event& e : b.events) {
-        expect(isIndex(e.host_call, host_calls, true), "no such call of the host program");
+        expect(isIndex(e.host_call, e.kind == EventKind::HostStep ? host_steps : host_calls, true), "no such call of the host program");
         for (const Statement& s : e.statement) expect(isIndex(s.host_call, host_calls, true), "no such call of the host program");
       }
     for (const Block& b : f.blocks) {
       expect(isIndex(b.scope, f.exception_scopes.size(), true), "a block is in an exception scope that does not exist");
+      expect(isIndex(b.unwind, f.blocks.size(), true), "an exception leads to no block");
       for (const Edge& e : b.successors) expect(isIndex(e.target, f.blocks.size(), false), "an edge leads to no block");
     }
     for (std::size_t i = 0; i < f.exception_scopes.size(); ++i) {

@@ -17,6 +17,37 @@ constexpr std::array kCalls{
     CallModel{"", "PQsendQueryParams", Role::Execute, 1, -1, Binds::PqArrays, 2, 0},
     CallModel{"", "PQsendPrepare", Role::Prepare, 2, 1, Binds::None, -1, 0},
     CallModel{"", "PQsendQueryPrepared", Role::ExecutePrepared, -1, 1, Binds::PqArraysUntyped, 2, 0},
+    CallModel{"", "PQconnectdb", Role::Connect, 0},
+    CallModel{"", "PQconnectStart", Role::Connect, 0},
+    CallModel{"", "PQconnectdbParams", Role::Connect, -1, -1, Binds::PqKeywords, 0},
+    CallModel{"", "PQconnectStartParams", Role::Connect, -1, -1, Binds::PqKeywords, 0},
+    CallModel{"", "PQsetdbLogin", Role::Connect, -1, -1, Binds::PqLogin, 0},
+    CallModel{"", "PQfinish", Role::Disconnect, -1, -1, Binds::None, -1, 0},
+    CallModel{"", "PQreset", Role::Reset, -1, -1, Binds::None, -1, 0},
+    CallModel{"", "PQresetStart", Role::Reset, -1, -1, Binds::None, -1, 0},
+    // libpqxx 6 and 7: the life of sessions and transactions
+    CallModel{"pqxx::subtransaction", "constructor", Role::Savepoint, -1, 1, Binds::None, -1, 0},
+    CallModel{"pqxx::subtransaction", "commit", Role::Release},
+    CallModel{"pqxx::subtransaction", "abort", Role::RollbackTo},
+    CallModel{"pqxx::subtransaction", "destructor", Role::RollbackTo},
+    CallModel{"pqxx::nontransaction", "constructor", Role::Autocommit, -1, -1, Binds::None, -1, 0},
+    CallModel{"pqxx::nontransaction", "commit", Role::Nothing},
+    CallModel{"pqxx::nontransaction", "abort", Role::Nothing},
+    CallModel{"pqxx::nontransaction", "destructor", Role::Nothing},
+    CallModel{"pqxx::transaction", "constructor", Role::Begin, -1, -1, Binds::None, -1, 0},
+    CallModel{"pqxx::robusttransaction", "constructor", Role::Begin, -1, -1, Binds::None, -1, 0},
+    CallModel{"pqxx::transaction", "destructor", Role::Rollback},
+    CallModel{"pqxx::robusttransaction", "destructor", Role::Rollback},
+    CallModel{"pqxx::dbtransaction", "destructor", Role::Rollback},
+    CallModel{"pqxx::connection", "constructor", Role::Connect, 0},
+    CallModel{"pqxx::basic_connection_base", "constructor", Role::Connect, 0},
+    CallModel{"pqxx::connection", "destructor", Role::Disconnect},
+    CallModel{"pqxx::basic_connection_base", "destructor", Role::Disconnect},
+    CallModel{"pqxx::connection", "close", Role::Disconnect},
+    CallModel{"pqxx::connection", "disconnect", Role::Disconnect},
+    CallModel{"pqxx::connection_base", "disconnect", Role::Disconnect},
+    CallModel{"pqxx::", "commit", Role::Commit},
+    CallModel{"pqxx::", "abort", Role::Rollback},
     // libpqxx 6 and 7: transactions, connections, pipelines
     CallModel{"pqxx::", "exec", Role::Execute, 0, -1, Binds::None, -1, -1},
     CallModel{"pqxx::", "exec0", Role::Execute, 0, -1, Binds::None, -1, -1},
@@ -38,6 +69,60 @@ constexpr std::array kCalls{
     CallModel{"pqxx::", "exec_prepared", Role::ExecutePrepared, -1, 0, Binds::Pack, 1, -1},
     CallModel{"pqxx::", "exec_prepared0", Role::ExecutePrepared, -1, 0, Binds::Pack, 1, -1},
     CallModel{"pqxx::", "exec_prepared1", Role::ExecutePrepared, -1, 0, Binds::Pack, 1, -1},
+    // SOCI, Qt SQL, POCO Data: what begins and ends their transactions
+    CallModel{"soci::session", "begin", Role::Begin},
+    CallModel{"soci::session", "commit", Role::Commit},
+    CallModel{"soci::session", "rollback", Role::Rollback},
+    CallModel{"soci::transaction", "constructor", Role::Begin, -1, -1, Binds::None, -1, 0},
+    CallModel{"soci::transaction", "commit", Role::Commit},
+    CallModel{"soci::transaction", "rollback", Role::Rollback},
+    CallModel{"soci::transaction", "destructor", Role::Rollback},
+    CallModel{"QSqlDatabase", "transaction", Role::Begin},
+    CallModel{"QSqlDatabase", "commit", Role::Commit},
+    CallModel{"QSqlDatabase", "rollback", Role::Rollback},
+    CallModel{"Poco::Data::Session", "begin", Role::Begin},
+    CallModel{"Poco::Data::Session", "commit", Role::Commit},
+    CallModel{"Poco::Data::Session", "rollback", Role::Rollback},
+};
+
+constexpr std::string_view kConnections[] = {
+    "pg_conn", "pqxx::connection", "pqxx::connection_base", "pqxx::basic_connection_base", "soci::session", "QSqlDatabase",
+    "Poco::Data::Session", "nanodbc::connection"};
+
+// Transactions, and what is made of one.
+constexpr std::string_view kTransactions[] = {"pqxx::transaction",
+                                              "pqxx::nontransaction",
+                                              "pqxx::robusttransaction",
+                                              "pqxx::dbtransaction",
+                                              "pqxx::transaction_base",
+                                              "pqxx::subtransaction",
+                                              "pqxx::pipeline",
+                                              "pqxx::stream_from",
+                                              "pqxx::stream_to",
+                                              "soci::transaction",
+                                              "Poco::Data::Transaction"};
+
+constexpr std::string_view kSharing[] = {"std::shared_ptr", "std::__shared_ptr", "std::weak_ptr", "boost::shared_ptr",
+                                         "boost::intrusive_ptr", "QSharedPointer"};
+constexpr std::string_view kPointers[] = {"std::unique_ptr", "std::optional", "std::reference_wrapper", "std::auto_ptr",
+                                          "boost::optional", "boost::scoped_ptr", "QScopedPointer", "gsl::not_null"};
+
+constexpr std::string_view kGivesBack[] = {"give",     "giveback", "return",   "returnconnection", "release", "releaseconnection",
+                                           "put",      "putback",  "checkin",  "restore",          "recycle", "push",
+                                           "giveconnection", "putconnection", "free", "freeconnection", "dispose", "returnto"};
+
+struct NamedEnding {
+  std::string_view name;
+  Ending ending;
+};
+constexpr NamedEnding kEndings[] = {
+    {"exit", Ending::Process},           {"std::exit", Ending::Process},       {"_exit", Ending::Process},
+    {"_Exit", Ending::Process},          {"std::_Exit", Ending::Process},      {"quick_exit", Ending::Process},
+    {"std::quick_exit", Ending::Process}, {"abort", Ending::Process},          {"std::abort", Ending::Process},
+    {"std::terminate", Ending::Process}, {"__assert_fail", Ending::Process},   {"__builtin_trap", Ending::Process},
+    {"__builtin_abort", Ending::Process}, {"proc_exit", Ending::Process},      {"longjmp", Ending::Jump},
+    {"siglongjmp", Ending::Jump},        {"_longjmp", Ending::Jump},           {"__longjmp_chk", Ending::Jump},
+    {"pg_re_throw", Ending::Jump},       {"ReThrowError", Ending::Jump},       {"std::longjmp", Ending::Jump},
 };
 
 constexpr std::array kResults{
@@ -164,7 +249,7 @@ std::string_view lastName(std::string_view qualified) {
 }
 
 bool inScope(std::string_view scope, std::string_view qualified_class) {
-  return scope.empty() ? qualified_class.empty() : qualified_class.starts_with(scope);
+  return scope.ends_with("::") ? qualified_class.starts_with(scope) : qualified_class == scope;
 }
 
 }  // namespace
@@ -173,6 +258,41 @@ const CallModel* findCallModel(std::string_view qualified_class, std::string_vie
   for (const CallModel& m : kCalls)
     if (m.name == name && inScope(m.scope, qualified_class)) return &m;
   return nullptr;
+}
+
+namespace {
+
+template <std::size_t N>
+bool beginsWithOne(const std::string_view (&prefixes)[N], std::string_view name) {
+  return std::any_of(std::begin(prefixes), std::end(prefixes), [&](std::string_view p) { return name.starts_with(p); });
+}
+
+}  // namespace
+
+bool isConnectionClass(std::string_view qualified) {
+  return std::find(std::begin(kConnections), std::end(kConnections), qualified) != std::end(kConnections);
+}
+bool isTransactionClass(std::string_view qualified) {
+  return std::find(std::begin(kTransactions), std::end(kTransactions), qualified) != std::end(kTransactions);
+}
+bool mayShare(std::string_view qualified) { return beginsWithOne(kSharing, qualified); }
+bool isPointerLike(std::string_view qualified) { return mayShare(qualified) || beginsWithOne(kPointers, qualified); }
+
+bool givesBack(std::string_view name) {
+  std::string plain = lowered(name);
+  std::erase(plain, '_');
+  return std::find(std::begin(kGivesBack), std::end(kGivesBack), plain) != std::end(kGivesBack);
+}
+
+Ending endingOf(std::string_view qualified) {
+  for (const NamedEnding& e : kEndings)
+    if (e.name == qualified) return e.ending;
+  return Ending::None;
+}
+
+bool catchesJumps(std::string_view qualified) {
+  return qualified == "setjmp" || qualified == "_setjmp" || qualified == "sigsetjmp" || qualified == "__sigsetjmp" ||
+         qualified == "std::setjmp";
 }
 
 const ResultModel* findResultModel(std::string_view qualified_class, std::string_view name) {

@@ -8,6 +8,12 @@ enum class Role {
   Execute,          // sends the text now
   Prepare,          // gives a statement a name
   ExecutePrepared,  // sends a prepared statement by its name
+  Begin, Autocommit, Commit, Rollback,
+  Savepoint, Release, RollbackTo,
+  Connect,          // makes a session; the text names the database
+  Disconnect,
+  Reset,
+  Nothing,          // known to do nothing that matters: commit() of a transaction that is none
 };
 
 enum class Binds {
@@ -15,11 +21,13 @@ enum class Binds {
   Pack,             // the arguments from `binds` on are $1, $2, …
   PqArrays,         // nParams, paramTypes, paramValues, paramLengths, paramFormats from `binds` on (PQexecParams)
   PqArraysUntyped,  // the same without paramTypes (PQexecPrepared)
+  PqKeywords,       // keywords, values: a connection string in two arrays (PQconnectdbParams)
+  PqLogin,          // host, port, options, tty, database, user, password (PQsetdbLogin)
 };
 
 struct CallModel {
   std::string_view scope;  // "" for a C function; else a prefix of the class's qualified name: "pqxx::"
-  std::string_view name;
+  std::string_view name;   // "constructor", "destructor" for those
   Role role = Role::Execute;
   int sql = -1;        // argument that holds the text
   int statement = -1;  // argument that holds the prepared statement's name
@@ -28,8 +36,24 @@ struct CallModel {
   int connection = -1;  // argument that is the connection; -1: the object
 };
 
-// The model of a function, or null. `qualified_class` is empty for free functions.
+// The model of a function, or null. `qualified_class` is empty for free functions. Entries for one class stand before those for all of
+// a library.
 const CallModel* findCallModel(std::string_view qualified_class, std::string_view name);
+
+// Classes of libraries, by the prefix of their qualified name.
+bool isConnectionClass(std::string_view qualified);     // an object or handle is a session: PGconn, pqxx::connection
+bool isTransactionClass(std::string_view qualified);    // made of a session, and stands for it: pqxx::work, pqxx::pipeline
+bool isPointerLike(std::string_view qualified);         // stands for what it points to or holds: std::unique_ptr, std::optional
+bool mayShare(std::string_view qualified);              // pointer-like, and others may hold the same: std::shared_ptr
+
+// Methods that hand a handle back to the pool it came from, by name.
+bool givesBack(std::string_view name);
+
+// Functions that do not come back: the process ends, or control goes to where it was caught.
+enum class Ending { None, Process, Jump };
+Ending endingOf(std::string_view qualified_name);
+// setjmp and its kin: 0 on the way in, something else when a jump arrives.
+bool catchesJumps(std::string_view qualified_name);
 
 // How an answer is looked at (see ResultUse).
 enum class Look { Value, Status, RowCount, Frees };

@@ -72,9 +72,10 @@ class ValueReader {
   HostValue value(const Expr* e);
   // What a text can be: at most 16 alternatives, in source order; never empty.
   Texts texts(const Expr* e);
-  // A symbolic path to a session; empty if nothing is known.
-  std::string path(const Expr* e);
   HostType type(clang::QualType t) const;
+
+  // The one expression that a local variable holds where it is used, if it is one.
+  const Expr* reachingOne(const clang::VarDecl& v, const Expr* use);
 
   void setLoops(const std::map<const clang::VarDecl*, std::int32_t>* loops) { loops_ = loops; }
   // Files and offsets of the string literals that texts() has used.

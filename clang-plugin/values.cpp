@@ -612,37 +612,6 @@ std::vector<const Expr*> ValueReader::elements(const Expr* array) {
   return result;
 }
 
-std::string ValueReader::path(const Expr* written) {
-  const Expr* e = stripped(written);
-  for (int i = 0; e && i < 20; ++i) {
-    if (const auto* c = dyn_cast<CXXMemberCallExpr>(e))
-      e = stripped(c->getImplicitObjectArgument());
-    else if (const auto* o = dyn_cast<CXXOperatorCallExpr>(e); o && o->getNumArgs() >= 1)
-      e = stripped(o->getArg(0));
-    else if (const auto* u = dyn_cast<clang::UnaryOperator>(e))
-      e = stripped(u->getSubExpr());
-    else if (const auto* cast = dyn_cast<CastExpr>(e))
-      e = stripped(cast->getSubExpr());
-    else if (const auto* ref = dyn_cast<DeclRefExpr>(e)) {
-      const auto* v = dyn_cast<VarDecl>(ref->getDecl());
-      if (!v) return "";
-      if (isa<ParmVarDecl>(v)) return "parameter " + v->getNameAsString();
-      if (!v->isLocalVarDecl()) return "global " + qualifiedName(*v);
-      const auto* construct = v->getInit() ? dyn_cast<CXXConstructExpr>(stripped(v->getInit())) : nullptr;
-      if (construct && construct->getNumArgs() >= 1 && construct->getArg(0)->getType()->getAsCXXRecordDecl()) {
-        e = stripped(construct->getArg(0));  // pqxx::work tx(connection)
-        continue;
-      }
-      const pglocklint::SourceRange at = places_.range(v->getLocation(), v->getLocation());
-      return "fresh " + v->getNameAsString() + " " + std::to_string(at.line) + ":" + std::to_string(at.column);
-    } else if (const auto* m = dyn_cast<MemberExpr>(e)) {
-      return "member " + m->getMemberNameInfo().getAsString();
-    } else
-      break;
-  }
-  return "";
-}
-
 // --- what a local variable holds ------------------------------------------------------------------------------------------
 
 // Follows one local variable through the statements of its function up to one use of it: assignments replace what it holds, +=
@@ -874,6 +843,11 @@ std::vector<ValueReader::Parts> ValueReader::reaching(const VarDecl& v, const Ex
   const Stmt* body = owner ? owner->getBody() : nullptr;
   if (!body) return {Parts{nullptr}};
   return Reaching(v, use).run(body, isa<ParmVarDecl>(v));
+}
+
+const Expr* ValueReader::reachingOne(const VarDecl& v, const Expr* use) {
+  const std::vector<Parts> parts = reaching(v, use);
+  return parts.size() == 1 && parts[0].size() == 1 ? parts[0][0] : nullptr;
 }
 
 // --- texts ----------------------------------------------------------------------------------------------------------------

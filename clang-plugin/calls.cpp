@@ -1,0 +1,801 @@
+// The calls of one function that concern us: what they send, on which session, with which values, and what becomes of the answer.
+#include <clang/AST/RecursiveASTVisitor.h>
+#include <clang/Basic/SourceManager.h>
+
+#include <algorithm>
+
+#include "model/lock_function.h"
+#include "reader.h"
+
+namespace pglocklint::extract {
+
+using namespace clang;
+
+namespace {
+
+constexpr std::size_t kMostBinds = 64;
+
+// A word that makes a text one about locks.
+bool mentionsLock(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  return lower.find("pg_locks") != std::string::npos ||
+         std::any_of(kLockFunctions.begin(), kLockFunctions.end(),
+                     [&](const LockFunction& f) { return lower.find(f.name) != std::string::npos; });
+}
+
+// SQL about locks, as far as words tell.
+bool isLockSql(const Texts& texts) {
+  return std::any_of(texts.begin(), texts.end(), [](const Text& t) {
+    const auto first = std::find_if(t.begin(), t.end(), [](const TextPiece& p) {
+      return p.hole || p.text.find_first_not_of(" \t\r\n") != std::string::npos;
+    });
+    return first != t.end() && !first->hole && beginsLikeSql(first->text) &&
+           std::any_of(t.begin(), t.end(), [](const TextPiece& p) { return mentionsLock(p.text); });
+  });
+}
+
+// The highest $n that a text names.
+unsigned placeholders(const Texts& texts) {
+  unsigned most = 0;
+  for (const Text& t : texts)
+    for (const TextPiece& p : t)
+      for (std::size_t i = p.text.find('$'); i != std::string::npos; i = p.text.find('$', i + 1)) {
+        unsigned n = 0;
+        for (std::size_t k = i + 1; k < p.text.size() && p.text[k] >= '0' && p.text[k] <= '9' && n < 1000; ++k)
+          n = n * 10 + static_cast<unsigned>(p.text[k] - '0');
+        most = std::max(most, n);
+      }
+  return most;
+}
+
+void note(HostCall& call, ResultUse use, const pglocklint::SourceRange& range) {
+  if (use > call.result || call.result == ResultUse::Unknown) call.result = use, call.result_range = range;
+}
+
+HostCallKind kindOf(Role role) {
+  switch (role) {
+    case Role::Execute: return HostCallKind::Execute;
+    case Role::Prepare: return HostCallKind::Prepare;
+    case Role::ExecutePrepared: return HostCallKind::ExecutePrepared;
+    case Role::Begin: return HostCallKind::Begin;
+    case Role::Autocommit: return HostCallKind::Autocommit;
+    case Role::Commit: return HostCallKind::Commit;
+    case Role::Rollback: return HostCallKind::Rollback;
+    case Role::Savepoint: return HostCallKind::Savepoint;
+    case Role::Release: return HostCallKind::Release;
+    case Role::RollbackTo: return HostCallKind::RollbackTo;
+    case Role::Connect: return HostCallKind::Connect;
+    case Role::Disconnect: return HostCallKind::Disconnect;
+    case Role::Reset: return HostCallKind::Reset;
+    case Role::Nothing: break;
+  }
+  return HostCallKind::Function;
+}
+
+// pqxx::transaction<pqxx::serializable>: "serializable"; empty for PostgreSQL's own default.
+std::string isolationOf(const CXXRecordDecl* record) {
+  const auto* instance = dyn_cast_or_null<ClassTemplateSpecializationDecl>(record);
+  if (!instance) return "";
+  for (const TemplateArgument& a : instance->getTemplateArgs().asArray()) {
+    if (a.getKind() != TemplateArgument::Integral) continue;
+    const auto* type = a.getIntegralType()->getAs<clang::EnumType>();
+    if (!type) continue;
+    for (const EnumConstantDecl* e : type->getDecl()->enumerators())
+      if (llvm::APSInt::isSameValue(e->getInitVal(), a.getAsIntegral())) {
+        if (e->getName() == "serializable") return "serializable";
+        if (e->getName() == "repeatable_read") return "repeatable read";
+      }
+  }
+  return "";
+}
+
+bool isStandard(const FunctionDecl& f) { return qualifiedName(f).starts_with("std::"); }
+
+}  // namespace
+
+// --- the walk
+
+void FunctionReader::walk(const Stmt* s, std::int32_t loop, std::uint32_t depth) {
+  if (!s || ++nesting_ > 1000) {
+    if (s) --nesting_;
+    return;
+  }
+  struct Leave {
+    int& n;
+    ~Leave() { --n; }
+  } leave{nesting_};
+  if (const auto* range = dyn_cast<CXXForRangeStmt>(s)) {
+    walk(range->getInit(), loop, depth), walk(range->getRangeInit(), loop, depth);
+    const std::int32_t inner = addLoop(*range, loop);
+    open_.push_back(s);
+    walk(range->getBody(), inner, depth + 1);
+    open_.pop_back();
+    return;
+  }
+  if (const auto* lambda = dyn_cast<LambdaExpr>(s)) {
+    for (const Expr* init : lambda->capture_inits()) walk(init, loop, depth);
+    return walk(lambda->getBody(), loop, depth);
+  }
+  if (const auto* list = dyn_cast<InitListExpr>(s); list && !list->isSemanticForm() && list->getSemanticForm())
+    s = list->getSemanticForm();
+  if (const auto* standard = dyn_cast<CXXDefaultInitExpr>(s)) return walk(standard->getExpr(), loop, depth);
+  const bool is_loop = isa<ForStmt>(s) || isa<WhileStmt>(s) || isa<DoStmt>(s);
+  if (is_loop) open_.push_back(s);
+  for (const Stmt* child : s->children()) walk(child, loop, depth + (is_loop ? 1 : 0));
+  if (is_loop) open_.pop_back();
+  if (const auto* call = dyn_cast<CallExpr>(s))
+    readCall(*call, loop, depth);
+  else if (const auto* construct = dyn_cast<CXXConstructExpr>(s))
+    readConstruct(*construct, loop, depth);
+  names(*s);
+}
+
+// Other names of objects that a statement makes, and whether it says something although it calls nothing.
+void FunctionReader::names(const Stmt& s) {
+  if (const auto* decl = dyn_cast<DeclStmt>(&s)) {
+    for (const Decl* d : decl->decls()) {
+      const auto* v = dyn_cast<VarDecl>(d);
+      if (!v || v->isInvalidDecl()) {
+        code_.degraded |= v != nullptr;
+        continue;
+      }
+      matters_ |= unit_.endMatters(v->getType());
+      if (!v->hasLocalStorage() || !v->getInit()) continue;
+      const bool fields = isa<InitListExpr>(stripped(v->getInit()));
+      if ((fields || isPointerLikeType(v->getType()) || !isObject(v->getType())) && isHandle(v->getType()) &&
+          path(*v) == localName(*v))
+        initialised(localName(*v), v->getType(), v->getInit());
+    }
+  } else if (const auto* two = dyn_cast<clang::BinaryOperator>(&s); two && two->getOpcode() == BO_Assign) {
+    const QualType type = two->getLHS()->getType();
+    const bool member = isa<MemberExpr>(stripped(two->getLHS()));
+    matters_ |= member && type->isBooleanType();
+    if (type->isPointerType() && isHandle(type)) alias(path(two->getLHS()), path(two->getRHS()));
+    if (member && isa<CXXConstructorDecl>(declaration_) && !type->isBooleanType() &&
+        (type->isIntegralOrEnumerationType() || isTextType(type)))
+      alias(path(two->getLHS()), two->getRHS());
+  } else if (const auto* op = dyn_cast<CXXOperatorCallExpr>(&s); op && op->getOperator() == OO_Equal && op->getNumArgs() == 2) {
+    if (isPointerLikeType(op->getArg(0)->getType())) alias(path(op->getArg(0)), path(op->getArg(1)));
+  } else if (const auto* method = dyn_cast<CXXMemberCallExpr>(&s)) {
+    const FunctionDecl* f = method->getMethodDecl();
+    const Expr* object = method->getImplicitObjectArgument();
+    if (!f || !f->getIdentifier() || !isPointerLikeType(object->getType()) || method->getNumArgs() == 0) return;
+    const QualType held = pointedTo(object->getType());
+    if (f->getName() == "reset") alias(path(object), path(method->getArg(0)));
+    if (f->getName() == "emplace" && isTransaction(held))
+      if (const Expr* session = sessionArgument({method->getArgs(), method->getNumArgs()})) alias(path(object), path(session));
+  } else if (const auto* result = dyn_cast<ReturnStmt>(&s); result && result->getRetValue()) {
+    const QualType type = declaration_.getReturnType();
+    matters_ |= type->isBooleanType();
+    if (isHandle(type)) initialised("return", type, result->getRetValue());
+  } else if (isa<CXXThrowExpr>(s)) {
+    matters_ = true;
+  } else if (const auto* e = dyn_cast<Expr>(&s); e && isa<RecoveryExpr>(e)) {
+    code_.degraded = true;
+  }
+}
+
+// Which expressions local variables are given. Looks at every statement once, before anything else is asked.
+void FunctionReader::collectSources(const Stmt* s, int nesting) {
+  if (!s || nesting > 1000) return;
+  const auto variable = [](const Expr* e) -> const VarDecl* {
+    const auto* ref = e ? dyn_cast<DeclRefExpr>(stripped(e)) : nullptr;
+    return ref ? dyn_cast<VarDecl>(ref->getDecl()) : nullptr;
+  };
+  const auto given = [&](const VarDecl* v, const Expr* e) {
+    if (v) sources_[v].values.push_back(e);
+  };
+  const auto changed = [&](const Expr* e) {
+    if (const VarDecl* v = variable(e)) sources_[v].other = true;
+  };
+  const auto bound = [&](QualType to, const Expr* e) {  // to a reference or through a pointer that may write
+    const Expr* core = stripped(e);
+    if (const auto* address = dyn_cast<clang::UnaryOperator>(core); address && address->getOpcode() == UO_AddrOf) {
+      const VarDecl* v = variable(address->getSubExpr());
+      if (v && !v->getType()->isRecordType() && !to.isNull() && !(to->isPointerType() && to->getPointeeType().isConstQualified()))
+        sources_[v].other = true;
+    } else if (!to.isNull() && to->isLValueReferenceType() && !to->getPointeeType().isConstQualified()) {
+      const VarDecl* v = variable(core);
+      if (v && (!v->getType()->isRecordType() || isPointerLikeType(v->getType()))) sources_[v].other = true;
+    } else if (!to.isNull() && to->isRValueReferenceType()) {
+      if (const VarDecl* v = variable(core)) sources_[v].moved = true;
+    }
+  };
+  if (const auto* decl = dyn_cast<DeclStmt>(s)) {
+    for (const Decl* d : decl->decls())
+      if (const auto* v = dyn_cast<VarDecl>(d)) {
+        if (v->getInit()) given(v, v->getInit());
+        if (v->getInit() && v->getType()->isReferenceType()) bound(v->getType(), v->getInit());
+        if (const auto* parts = dyn_cast<DecompositionDecl>(v))
+          for (const BindingDecl* b : parts->bindings())
+            if (const VarDecl* holder = b->getHoldingVar()) given(holder, holder->getInit());
+      }
+  } else if (const auto* two = dyn_cast<clang::BinaryOperator>(s); two && two->isAssignmentOp()) {
+    if (two->getOpcode() == BO_Assign)
+      given(variable(two->getLHS()), two->getRHS());
+    else
+      changed(two->getLHS());
+  } else if (const auto* one = dyn_cast<clang::UnaryOperator>(s); one && one->isIncrementDecrementOp()) {
+    changed(one->getSubExpr());
+  } else if (const auto* construct = dyn_cast<CXXConstructExpr>(s)) {
+    for (unsigned i = 0; i < construct->getNumArgs() && i < construct->getConstructor()->getNumParams(); ++i)
+      bound(construct->getConstructor()->getParamDecl(i)->getType(), construct->getArg(i));
+  } else if (const auto* call = dyn_cast<CallExpr>(s)) {
+    const FunctionDecl* f = call->getDirectCallee();
+    const auto* op = dyn_cast<CXXOperatorCallExpr>(s);
+    if (op && op->getOperator() == OO_Equal && op->getNumArgs() == 2) given(variable(op->getArg(0)), op->getArg(1));
+    const unsigned shift = op && f && isa<CXXMethodDecl>(f) ? 1 : 0;
+    const std::string name = f && f->getIdentifier() ? f->getName().str() : "";
+    const bool moves = f && isStandard(*f) && (name == "move" || name == "forward" || name == "exchange" || name == "swap");
+    for (unsigned i = shift; i < call->getNumArgs(); ++i) {
+      if (moves && name != "swap" && name != "exchange") {
+        if (const VarDecl* v = variable(call->getArg(i)); v && name == "move") sources_[v].moved = true;
+        continue;
+      }
+      if (moves && i == 0) changed(call->getArg(i));
+      bound(f && i - shift < f->getNumParams() ? f->getParamDecl(i - shift)->getType() : QualType(), call->getArg(i));
+    }
+    if (const auto* method = dyn_cast<CXXMemberCallExpr>(s)) {
+      const VarDecl* v = variable(method->getImplicitObjectArgument());
+      if (v && isPointerLikeType(v->getType())) {
+        if (name == "release" || name == "swap") sources_[v].moved = true;
+        if (name == "reset" || name == "emplace") {
+          sources_[v].moved = true;
+          if (call->getNumArgs() > 0 || name == "emplace") sources_[v].other = true;
+        }
+      }
+    }
+  } else if (const auto* range = dyn_cast<CXXForRangeStmt>(s)) {
+    ranges_[range->getLoopVariable()] = range->getRangeInit();
+    sources_[range->getLoopVariable()].other = true;
+  }
+  for (const Stmt* child : s->children()) collectSources(child, nesting + 1);
+}
+
+// Whether an object among these is declared inside of a loop that is open here: pqxx::work tx(c) in the loop's body.
+bool FunctionReader::madeInLoop(const Expr* object, const std::vector<const Expr*>& arguments) const {
+  if (open_.empty()) return false;
+  const auto inLoop = [&](const Expr* e) {
+    const Expr* inner = e ? stripped(e) : nullptr;
+    while (const auto* unary = dyn_cast_or_null<clang::UnaryOperator>(inner)) inner = stripped(unary->getSubExpr());
+    const auto* ref = dyn_cast_or_null<DeclRefExpr>(inner);
+    const auto* v = ref ? dyn_cast<VarDecl>(ref->getDecl()) : nullptr;
+    if (!v || !v->isLocalVarDecl() || loop_of_.contains(v)) return false;
+    const QualType type = v->getType().getNonReferenceType();
+    if (isTextType(type) || (!type->isRecordType() && !type->isPointerType())) return false;
+    const SourceManager& manager = places_.manager();
+    const Stmt* outermost = open_.front();
+    return !manager.isBeforeInTranslationUnit(v->getLocation(), outermost->getBeginLoc()) &&
+           !manager.isBeforeInTranslationUnit(outermost->getEndLoc(), v->getLocation());
+  };
+  return inLoop(object) || std::any_of(arguments.begin(), arguments.end(), inLoop);
+}
+
+// --- loops
+
+std::int32_t FunctionReader::addLoop(const CXXForRangeStmt& s, std::int32_t parent) {
+  HostLoop loop;
+  const VarDecl* variable = s.getLoopVariable();
+  loop.range = places_.range(s.getForLoc(), s.getRParenLoc());
+  loop.variable = variable->getNameAsString();
+  if (const auto* parts = dyn_cast<DecompositionDecl>(variable)) {
+    for (const BindingDecl* b : parts->bindings()) loop.variable += (loop.variable.empty() ? "[" : ", ") + b->getNameAsString();
+    loop.variable += "]";
+  }
+  loop.parent = parent;
+  const Expr* container = stripped(s.getRangeInit());
+  const auto* ref = dyn_cast<DeclRefExpr>(container);
+  const auto* member = dyn_cast<MemberExpr>(container);
+  const std::string name = ref ? ref->getDecl()->getNameAsString() : member ? member->getMemberNameInfo().getAsString() : "";
+  loop.container =
+      name.empty() ? values_.type(container->getType()).name : name + " (" + values_.type(container->getType()).name + ")";
+  loop.order = orderOf(*container, s);
+  const auto index = static_cast<std::int32_t>(code_.loops.size());
+  code_.loops.push_back(std::move(loop));
+  loop_of_[variable] = index;
+  return index;
+}
+
+LoopOrder FunctionReader::orderOf(const Expr& container, const CXXForRangeStmt& loop) {
+  const auto* record = container.getType().getNonReferenceType()->getAsCXXRecordDecl();
+  const std::string type = record ? qualifiedName(*record) : "";
+  if (type.find("unordered_") != std::string::npos || type.find("flat_hash_") != std::string::npos ||
+      type.find("node_hash_") != std::string::npos || type == "QHash" || type == "QSet" || type.starts_with("pqxx::"))
+    return type.starts_with("pqxx::") ? LoopOrder::Unknown : LoopOrder::Unsorted;
+  if (type == "std::set" || type == "std::map" || type == "std::multiset" || type == "std::multimap" ||
+      type.find("btree_") != std::string::npos || type == "QMap")
+    return LoopOrder::Sorted;
+  if (const auto* list = dyn_cast<InitListExpr>(&container); list || type == "std::initializer_list")
+    return LoopOrder::Sorted;  // as written
+  const bool sequence = type == "std::vector" || type == "std::deque" || type == "std::list" || type == "std::array" ||
+                        type == "std::span" || type == "QList" || type == "QVector" || container.getType()->isArrayType();
+  const auto* ref = dyn_cast<DeclRefExpr>(&container);
+  const auto* variable = ref ? dyn_cast<VarDecl>(ref->getDecl()) : nullptr;
+  if (!sequence || !variable || (!isa<ParmVarDecl>(variable) && !variable->isLocalVarDecl())) return LoopOrder::Unknown;
+  // A sort anywhere before the loop, or filled from something that we do not see: the order may well be one.
+  if (sortedBefore(*variable, loop)) return LoopOrder::Sorted;
+  if (isa<ParmVarDecl>(variable)) return LoopOrder::Unsorted;
+  return LoopOrder::Unknown;
+}
+
+bool FunctionReader::sortedBefore(const VarDecl& variable, const CXXForRangeStmt& loop) {
+  struct Finder : RecursiveASTVisitor<Finder> {
+    const VarDecl& variable;
+    SourceLocation until;
+    const SourceManager& manager;
+    bool found = false;
+    Finder(const VarDecl& v, SourceLocation u, const SourceManager& m) : variable(v), until(u), manager(m) {}
+    bool names(const Stmt* s) const {
+      if (!s) return false;
+      if (const auto* ref = dyn_cast<DeclRefExpr>(s); ref && ref->getDecl() == &variable) return true;
+      return std::any_of(s->child_begin(), s->child_end(), [&](const Stmt* c) { return names(c); });
+    }
+    bool VisitCallExpr(CallExpr* call) {
+      const FunctionDecl* f = call->getDirectCallee();
+      const std::string name = f ? f->getNameInfo().getName().getAsString() : "";
+      if (name.find("sort") != std::string::npos && manager.isBeforeInTranslationUnit(call->getBeginLoc(), until))
+        found |= names(call);
+      return !found;
+    }
+  } finder(variable, loop.getForLoc(), places_.manager());
+  finder.TraverseStmt(const_cast<Stmt*>(declaration_.getBody()));
+  return finder.found;
+}
+
+// --- calls
+
+HostCall FunctionReader::begin(HostCallKind kind, const Expr& whole, std::string api, std::int32_t loop, std::uint32_t depth) {
+  HostCall call;
+  call.kind = kind, call.api = std::move(api), call.loop = loop, call.loop_depth = depth;
+  call.range = places_.range(whole.getSourceRange());
+  return call;
+}
+
+void FunctionReader::add(HostCall call, const Expr& whole) {
+  if (!unit_.exceptions()) call.throws = call.throws && unit_.raises();
+  calls_at_[&whole].push_back(static_cast<std::int32_t>(code_.calls.size()));
+  code_.calls.push_back(std::move(call));
+}
+
+void FunctionReader::setTexts(HostCall& call, const Texts& texts) {
+  for (const Text& t : texts) {
+    HostText text;
+    for (const TextPiece& p : t) {
+      HostPiece piece;
+      piece.text = p.text, piece.places = p.places, piece.quoted = p.quoted, piece.range = p.range;
+      if (p.hole) {
+        const auto same = std::find(call.holes.begin(), call.holes.end(), *p.hole);
+        piece.hole = static_cast<std::int32_t>(same - call.holes.begin());
+        if (same == call.holes.end()) call.holes.push_back(*p.hole);
+      }
+      text.pieces.push_back(std::move(piece));
+    }
+    call.texts.push_back(std::move(text));
+  }
+}
+
+void FunctionReader::setArguments(HostCall& call, const std::vector<const Expr*>& arguments) {
+  bool objects = false;
+  for (const Expr* a : arguments) {
+    if (call.binds.size() >= kMostBinds) break;
+    call.binds.push_back(values_.value(a));
+    const bool object = isHandle(a->getType()) || isa<LambdaExpr>(stripped(a));
+    call.bind_paths.push_back(object ? path(a) : "");
+    objects |= !call.bind_paths.back().empty();
+  }
+  if (!objects) call.bind_paths.clear();
+}
+
+void FunctionReader::readCall(const CallExpr& c, std::int32_t loop, std::uint32_t depth) {
+  const FunctionDecl* callee = c.getDirectCallee();
+  if (!callee) return unresolvedCall(c, loop, depth);
+  const std::string name = qualifiedName(*callee), of_class = classOf(*callee);
+  std::vector<const Expr*> arguments(c.arg_begin(), c.arg_end());
+  const auto* method = dyn_cast<CXXMemberCallExpr>(&c);
+  const Expr* object = method ? method->getImplicitObjectArgument() : nullptr;
+  if (isa<CXXOperatorCallExpr>(c) && isa<CXXMethodDecl>(callee) && !arguments.empty())
+    object = arguments[0], arguments.erase(arguments.begin());
+  const auto* id = callee->getIdentifier();
+  const CallModel* model = nullptr;
+  if (id && object) {  // tx.commit() is declared in a base; what it does depends on the object
+    const CXXRecordDecl* exact = handledClass(object->getType());
+    if (exact) model = findCallModel(qualifiedName(*exact), id->getName());
+  }
+  if (id && !model) model = findCallModel(of_class, id->getName());
+  if (model) return modelled(*model, c, name, arguments, object, loop, depth);
+  if (isStandard(*callee)) {
+    matters_ |= endingOf(name) != Ending::None;
+    if (name == "std::function::operator()" || name == "std::move_only_function::operator()")
+      return unresolvedCall(c, loop, depth);
+    if ((name == "std::make_unique" || name == "std::make_shared" || name == "std::make_optional") && !pointedTo(c.getType()).isNull())
+      return constructed(c, pointedTo(c.getType()), nullptr, arguments, loop, depth);
+    if (object && id && id->getName() == "emplace" && isPointerLikeType(object->getType()))
+      return constructed(c, pointedTo(object->getType()), nullptr, arguments, loop, depth);
+  }
+  const bool project = places_.inProject(callee->getLocation());
+  const bool throws = unit_.mayThrow(*callee);
+  if (sendsLockText(*callee, name, c.getType(), arguments)) return guessed(c, name, arguments, object, loop, depth, throws);
+  std::string handle;
+  if (handsBack(*callee, object, arguments, handle)) {
+    HostCall call = begin(HostCallKind::GiveBack, c, name, loop, depth);
+    call.connection = handle;
+    return add(std::move(call), c);
+  }
+  const bool obtained = obtains(*callee, c.getType());
+  if (!obtained && !project) return;
+  if (isa<CXXOperatorCallExpr>(c) && !obtained && callee->getOverloadedOperator() != OO_Equal &&
+      callee->getOverloadedOperator() != OO_Call)
+    return;
+  HostCall call = begin(obtained ? HostCallKind::Obtain : HostCallKind::Function, c, name, loop, depth);
+  call.name = functionId(*callee, context_, places_);
+  setArguments(call, arguments);
+  if (object) call.connection = path(object);
+  call.session_in_loop = madeInLoop(object, arguments);
+  call.throws = throws;
+  if (isHandle(c.getType()) && !c.getType()->isReferenceType()) call.made = accessed(*callee, object, arguments).empty() ? destination(&c) : "";
+  if (obtained) {
+    if (call.made.empty()) call.made = destination(&c);
+    call.connection = call.made;
+  }
+  add(std::move(call), c);
+}
+
+// A call of something that is known only when it runs, or that clang could not resolve for want of a header.
+void FunctionReader::unresolvedCall(const CallExpr& c, std::int32_t loop, std::uint32_t depth) {
+  const std::vector<const Expr*> arguments(c.arg_begin(), c.arg_end());
+  for (const Expr* a : arguments)
+    if (const auto* s = dyn_cast<clang::StringLiteral>(stripped(a));
+        s && s->getCharByteWidth() == 1 && mentionsLock(s->getString().str()) && beginsLikeSql(s->getString().str()))
+      return guessed(c, "a function that is not known", arguments, nullptr, loop, depth, true);
+  if (c.isTypeDependent() || c.containsErrors()) return;
+  HostCall call = begin(HostCallKind::Function, c, "a call through a pointer", loop, depth);
+  setArguments(call, arguments);
+  const auto* type = c.getCallee()->getType()->isPointerType() ? c.getCallee()->getType()->getPointeeType()->getAs<FunctionProtoType>()
+                                                               : c.getCallee()->getType()->getAs<FunctionProtoType>();
+  call.throws = !(type && type->isNothrow());
+  if (isHandle(c.getType()) && !c.getType()->isReferenceType()) call.made = destination(&c);
+  add(std::move(call), c);
+}
+
+void FunctionReader::readConstruct(const CXXConstructExpr& c, std::int32_t loop, std::uint32_t depth) {
+  constructed(c, c.getType(), c.getConstructor(), std::vector<const Expr*>(c.arg_begin(), c.arg_end()), loop, depth);
+}
+
+// An object of class type comes to be. `constructor` is null where the library calls it: std::make_unique<T>(…).
+void FunctionReader::constructed(const Expr& whole, QualType type, const CXXConstructorDecl* constructor,
+                                 const std::vector<const Expr*>& arguments, std::int32_t loop, std::uint32_t depth) {
+  const CXXRecordDecl* record = constructor ? constructor->getParent() : type->getAsCXXRecordDecl();
+  if (!record) return;
+  const std::string of_class = qualifiedName(*record);
+  if (isTextType(type) || handlesTextOnly(of_class + "::")) return;
+  const bool copies = constructor ? constructor->isCopyOrMoveConstructor()
+                                  : arguments.size() == 1 && arguments[0]->getType()->getAsCXXRecordDecl() == record;
+  if (const CallModel* model = findCallModel(of_class, "constructor")) {
+    if (!copies) modelled(*model, whole, of_class, arguments, nullptr, loop, depth);
+    return;
+  }
+  if (of_class.starts_with("pqxx::")) return;
+  if (!constructor) {
+    constructor = matchingConstructor(*record, arguments);
+    if (!constructor) return;
+  }
+  if (copies && constructor->isTrivial()) return;
+  if (sendsLockText(*constructor, of_class, type, arguments))
+    return guessed(whole, of_class, arguments, nullptr, loop, depth, unit_.mayThrow(*constructor));
+  if (!places_.inProject(constructor->getLocation())) return;
+  if (constructor->isImplicit() && (constructor->isTrivial() || !constructor->isDefined())) return;
+  if (copies && isElided(whole)) return;
+  HostCall call = begin(HostCallKind::Function, whole, of_class, loop, depth);
+  call.name = functionId(*constructor, context_, places_);
+  setArguments(call, arguments);
+  call.throws = unit_.mayThrow(*constructor);
+  call.made = call.connection = whole.getType()->isRecordType() || isa<CallExpr>(whole) ? placeOf(whole) : "";
+  add(std::move(call), whole);
+}
+
+// The constructor that as many arguments of these types mean, where only one can be meant.
+const CXXConstructorDecl* FunctionReader::matchingConstructor(const CXXRecordDecl& record,
+                                                              const std::vector<const Expr*>& arguments) const {
+  const CXXConstructorDecl* found = nullptr;
+  for (const CXXConstructorDecl* c : record.ctors()) {
+    if (c->isDeleted() || c->getMinRequiredArguments() > arguments.size() || c->getNumParams() < arguments.size()) continue;
+    const bool takes = std::equal(arguments.begin(), arguments.end(), c->param_begin(), [&](const Expr* a, const ParmVarDecl* p) {
+      const QualType want = p->getType().getNonReferenceType().getCanonicalType().getUnqualifiedType();
+      const QualType have = a->getType().getNonReferenceType().getCanonicalType().getUnqualifiedType();
+      return want == have || (!want->isRecordType() && !have->isRecordType() && want->isScalarType() == have->isScalarType()) ||
+             (isTextType(want) && isTextType(have));
+    });
+    if (!takes) continue;
+    if (found) return nullptr;
+    found = c;
+  }
+  return found;
+}
+
+// A copy that the language leaves out: the object comes to be where it is to lie.
+bool FunctionReader::isElided(const Expr& copy) const {
+  const auto* construct = dyn_cast<CXXConstructExpr>(&copy);
+  return construct && construct->isElidable() && context_.getLangOpts().ElideConstructors;
+}
+
+// Where what a construction makes lies: for std::make_unique<T>() and emplace(), what holds it.
+std::string FunctionReader::placeOf(const Expr& whole) {
+  if (const auto* method = dyn_cast<CXXMemberCallExpr>(&whole)) return path(method->getImplicitObjectArgument());
+  return destination(&whole);
+}
+
+// Some function that we know nothing of is given text about locks: it runs it.
+bool FunctionReader::sendsLockText(const FunctionDecl& callee, const std::string& name, QualType result,
+                   const std::vector<const Expr*>& arguments) {
+  if (handlesTextOnly(name) || isTextType(result) || isa<CXXConversionDecl>(callee) || callee.isOverloadedOperator())
+    return false;
+  return std::any_of(arguments.begin(), arguments.end(), [&](const Expr* a) {
+    return a->getType()->isDependentType() ? false : isTextType(a->getType()) && isLockSql(values_.texts(a));
+  });
+}
+
+void FunctionReader::guessed(const Expr& whole, const std::string& name, const std::vector<const Expr*>& arguments,
+                             const Expr* object, std::int32_t loop, std::uint32_t depth, bool throws) {
+  HostCall call = begin(HostCallKind::Execute, whole, name, loop, depth);
+  std::size_t at = 0;
+  while (at < arguments.size() && !(isTextType(arguments[at]->getType()) && isLockSql(values_.texts(arguments[at])))) ++at;
+  if (at == arguments.size())
+    for (at = 0; at + 1 < arguments.size() && !isLockSql(values_.texts(arguments[at]));) ++at;
+  const Texts texts = values_.texts(arguments[at]);
+  setTexts(call, texts);
+  // As many values behind the text as it has placeholders: they are its values.
+  const unsigned wanted = placeholders(texts);
+  if (wanted > 0 && arguments.size() - at - 1 == wanted)
+    for (std::size_t i = at + 1; i < arguments.size(); ++i) call.binds.push_back(values_.value(arguments[i]));
+  call.connection = object ? path(object) : at > 0 ? path(arguments[0]) : "";
+  call.session_in_loop = madeInLoop(object, arguments);
+  call.throws = throws;
+  add(std::move(call), whole);
+}
+
+void FunctionReader::modelled(const CallModel& m, const Expr& c, const std::string& name, const std::vector<const Expr*>& arguments,
+                              const Expr* object, std::int32_t loop, std::uint32_t depth) {
+  if (m.role == Role::Nothing) return;
+  const auto argument = [&](int i) {
+    return i >= 0 && static_cast<std::size_t>(i) < arguments.size() ? arguments[static_cast<std::size_t>(i)] : nullptr;
+  };
+  HostCall call = begin(kindOf(m.role), c, name, loop, depth);
+  if (const Expr* sql = argument(m.sql)) setTexts(call, values_.texts(sql));
+  if (const Expr* statement = argument(m.statement)) {
+    const Texts names = values_.texts(statement);
+    if (names.size() == 1 && names[0].size() == 1 && !names[0][0].hole) call.name = names[0][0].text;
+  }
+  if (m.role == Role::Prepare && m.statement == 0 && arguments.size() == 1)
+    setTexts(call, values_.texts(arguments[0]));  // the unnamed statement
+  if (m.role == Role::Connect && m.binds != Binds::None)
+    setTexts(call, connectionText(m, arguments));
+  else
+    addBinds(m, arguments, call);
+  if (m.role == Role::Begin && isa<CXXConstructExpr>(c)) call.name = isolationOf(c.getType()->getAsCXXRecordDecl());
+  const Expr* session = m.connection >= 0 ? argument(m.connection) : object;
+  if (m.name == "constructor" && m.connection >= 0) session = sessionArgument(arguments);
+  if (m.role == Role::Connect)
+    call.connection = call.made = placeOf(c);
+  else
+    call.connection = session ? path(session) : object ? path(object) : "";
+  call.session_in_loop = madeInLoop(object, m.connection >= 0 && session ? std::vector{session} : std::vector<const Expr*>{});
+  call.throws = !m.scope.empty() && m.role != Role::Rollback && m.role != Role::RollbackTo && m.role != Role::Disconnect;
+  const auto* written = dyn_cast<CallExpr>(&c);
+  if (written && (m.role == Role::Execute || m.role == Role::ExecutePrepared)) resultUse(*written, call);
+  add(std::move(call), c);
+}
+
+// "host=db port=5432", of two arrays or of many arguments.
+Texts FunctionReader::connectionText(const CallModel& m, const std::vector<const Expr*>& arguments) {
+  std::vector<std::pair<std::string, const Expr*>> parts;
+  if (m.binds == Binds::PqLogin) {
+    constexpr const char* kNames[] = {"host", "port", "options", "", "dbname", "user", "password"};
+    for (std::size_t i = 0; i < arguments.size() && i < std::size(kNames); ++i)
+      if (*kNames[i]) parts.emplace_back(kNames[i], arguments[i]);
+  } else if (arguments.size() >= 2) {
+    const std::vector<const Expr*> words = values_.elements(arguments[0]), values = values_.elements(arguments[1]);
+    for (std::size_t i = 0; i < words.size() && i < values.size(); ++i)
+      if (const auto* word = dyn_cast<clang::StringLiteral>(stripped(words[i])); word && word->getCharByteWidth() == 1)
+        parts.emplace_back(word->getString().str(), values[i]);
+  }
+  Texts result{Text{}};
+  for (const auto& [word, value] : parts) {
+    if (value->isNullPointerConstant(context_, Expr::NPC_ValueDependentIsNull) != Expr::NPCK_NotNull) continue;
+    TextPiece name;
+    name.text = (result[0].empty() ? "" : " ") + word + "=", name.range = places_.range(value->getSourceRange());
+    const Texts values = values_.texts(value);
+    Texts longer;
+    for (const Text& before : result)
+      for (const Text& v : values) {
+        if (longer.size() == 16) break;
+        Text t = before;
+        t.push_back(name);
+        t.insert(t.end(), v.begin(), v.end());
+        longer.push_back(std::move(t));
+      }
+    result = std::move(longer);
+  }
+  return result;
+}
+
+void FunctionReader::addBinds(const CallModel& m, const std::vector<const Expr*>& arguments, HostCall& call) {
+  const auto first = static_cast<std::size_t>(std::max(m.first_bind, 0));
+  if (m.binds == Binds::Pack) {
+    for (std::size_t i = first; i < arguments.size() && call.binds.size() < kMostBinds; ++i)
+      call.binds.push_back(values_.value(arguments[i]));
+    // exec(text, pqxx::params{a, b})
+    if (arguments.size() == first + 1)
+      if (const auto* construct = dyn_cast<CXXConstructExpr>(stripped(arguments[first]));
+          construct && classOf(*construct->getConstructor()) == "pqxx::params") {
+        call.binds.clear();
+        for (const Expr* a : construct->arguments()) call.binds.push_back(values_.value(a));
+      }
+  }
+  if (m.binds == Binds::None && m.scope == "pqxx::" && m.role == Role::Execute &&
+      arguments.size() == static_cast<std::size_t>(m.sql) + 2) {
+    if (const auto* construct = dyn_cast<CXXConstructExpr>(stripped(arguments.back()));
+        construct && classOf(*construct->getConstructor()) == "pqxx::params")
+      for (const Expr* a : construct->arguments()) call.binds.push_back(values_.value(a));
+  }
+  if (m.binds == Binds::PqArrays || m.binds == Binds::PqArraysUntyped) {
+    const std::size_t at = first + (m.binds == Binds::PqArrays ? 2 : 1);
+    if (at >= arguments.size()) return;
+    for (const Expr* e : values_.elements(arguments[at]))
+      if (call.binds.size() < kMostBinds) call.binds.push_back(values_.value(e));
+    const Expr* formats = at + 2 < arguments.size() ? stripped(arguments[at + 2]) : nullptr;
+    call.binary = formats && !formats->isNullPointerConstant(context_, Expr::NPC_ValueDependentIsNull);
+  }
+}
+
+// --- sessions from elsewhere
+
+// A function that hands out a session, and of which we do not see that it makes one or keeps one: each call may give another.
+bool FunctionReader::obtains(const FunctionDecl& callee, QualType result) {
+  if (isStandard(callee) || callee.isOverloadedOperator() || isa<CXXConversionDecl>(callee) || !isConnection(result)) return false;
+  if (qualifiedName(callee).starts_with("pqxx::") || callee.isExternC()) return false;
+  const FunctionDecl* definition = nullptr;
+  if (!callee.hasBody(definition) || !definition->getBody()) {
+    const auto* method = dyn_cast<CXXMethodDecl>(&callee);
+    return !(method && method->isConst() && callee.getNumParams() == 0 && result->isReferenceType());
+  }
+  return unit_.handsOut(*definition);
+}
+
+// pool.give(c): the handle of a session goes back to an object of the class that gave it.
+bool FunctionReader::handsBack(const FunctionDecl& callee, const Expr* object, const std::vector<const Expr*>& arguments,
+                               std::string& handle) {
+  const auto* method = dyn_cast<CXXMethodDecl>(&callee);
+  if (!callee.getIdentifier() || !givesBack(callee.getName()) || arguments.empty() || isStandard(callee)) return false;
+  const Expr* given = nullptr;
+  for (const Expr* a : arguments)
+    if (isConnection(a->getType())) given = given ? nullptr : a;
+  if (!given || (object && isConnection(object->getType()))) return false;
+  if (method && !llvm::any_of(method->getParent()->methods(), [&](const CXXMethodDecl* other) {
+        return other != method && obtains(*other, other->getReturnType());
+      }))
+    return false;
+  handle = path(given);
+  return !handle.empty();
+}
+
+// --- the answer
+
+const Stmt* FunctionReader::parentOf(const Stmt* s) const {
+  const Stmt* p = parents_.getParent(s);
+  while (p && (isa<ParenExpr>(p) || isa<FullExpr>(p) || isa<MaterializeTemporaryExpr>(p) || isa<CXXBindTemporaryExpr>(p)))
+    p = parents_.getParent(p);
+  return p;
+}
+
+// What one use of the answer looks at. False: it gets out of sight.
+bool FunctionReader::lookedAt(const Expr* e, HostCall& call) {
+  const Stmt* parent = parentOf(e);
+  while (const auto* cast = dyn_cast_or_null<ImplicitCastExpr>(parent)) {
+    if (cast->getCastKind() == CK_PointerToBoolean) return true;  // if (result): whether there is an answer
+    e = cast, parent = parentOf(e);
+  }
+  const auto* looking = dyn_cast_or_null<CallExpr>(parent);
+  if (const auto* member = dyn_cast_or_null<MemberExpr>(parent)) looking = dyn_cast_or_null<CallExpr>(parentOf(member));
+  const FunctionDecl* f = looking ? looking->getDirectCallee() : nullptr;
+  if (!f) {
+    if (const auto* comparison = dyn_cast_or_null<clang::BinaryOperator>(parent))
+      return comparison->isComparisonOp();  // r == nullptr
+    if (const auto* unary = dyn_cast_or_null<clang::UnaryOperator>(parent)) return unary->getOpcode() == UO_LNot;
+    return false;
+  }
+  const auto* id = f->getIdentifier();
+  const ResultModel* model = id ? findResultModel(classOf(*f), id->getName()) : nullptr;
+  if (!model) return false;
+  switch (model->look) {
+    case Look::Frees:
+      return true;
+    case Look::Status:
+      note(call, ResultUse::StatusOnly, places_.range(looking->getSourceRange()));
+      return true;
+    case Look::RowCount:
+      note(call, ResultUse::RowCountOnly, places_.range(looking->getSourceRange()));
+      return true;
+    case Look::Value:
+      break;
+  }
+  const Stmt* user = parentOf(looking);
+  const auto* cast = dyn_cast_or_null<ImplicitCastExpr>(user);
+  while (cast && cast->getCastKind() != CK_PointerToBoolean)
+    user = parentOf(user), cast = dyn_cast_or_null<ImplicitCastExpr>(user);
+  if (cast) {
+    note(call, ResultUse::PointerTested, places_.range(looking->getSourceRange()));
+    return true;
+  }
+  const auto* comparison = dyn_cast_or_null<clang::BinaryOperator>(user);
+  if (comparison && comparison->isEqualityOp()) {
+    const Expr* other = stripped(comparison->getLHS()) == stripped(looking) ? comparison->getRHS() : comparison->getLHS();
+    if (other->isNullPointerConstant(context_, Expr::NPC_ValueDependentIsNull) || isa<clang::StringLiteral>(stripped(other))) {
+      note(call, ResultUse::PointerTested, places_.range(comparison->getSourceRange()));
+      return true;
+    }
+  }
+  note(call, ResultUse::Read, places_.range(looking->getSourceRange()));
+  return true;
+}
+
+void FunctionReader::resultUse(const CallExpr& c, HostCall& call) {
+  const Stmt* parent = parentOf(&c);
+  const Expr* at = &c;
+  while (const auto* e = dyn_cast_or_null<Expr>(parent)) {
+    if (isa<ImplicitCastExpr>(e) || (isa<CXXConstructExpr>(e) && cast<CXXConstructExpr>(e)->getNumArgs() == 1))
+      at = e, parent = parentOf(e);
+    else
+      break;
+  }
+  if (!parent) return;
+  const bool discarded = isa<CompoundStmt>(parent) || isa<ForStmt>(parent) || isa<CXXForRangeStmt>(parent) ||
+                         isa<WhileStmt>(parent) || isa<DoStmt>(parent) ||
+                         (isa<IfStmt>(parent) && cast<IfStmt>(parent)->getCond() != at) || isa<SwitchCase>(parent) ||
+                         isa<LabelStmt>(parent);
+  const bool to_void = isa<CStyleCastExpr>(parent) && cast<CStyleCastExpr>(parent)->getType()->isVoidType();
+  if (discarded || to_void) {
+    // A function that gives nothing back says nothing about what becomes of the answer.
+    if (!c.getType()->isVoidType() && !c.getType()->isIntegerType())
+      call.result = ResultUse::Ignored, call.result_range = call.range;
+    return;
+  }
+  if (const auto* decl = dyn_cast<DeclStmt>(parent); decl && decl->isSingleDecl()) {
+    if (const auto* v = dyn_cast<VarDecl>(decl->getSingleDecl())) return variableUse(*v, call);
+    return;
+  }
+  HostCall probe = call;
+  if (lookedAt(at, probe)) {
+    call.result = probe.result, call.result_range = probe.result_range;
+    if (call.result == ResultUse::Unknown) call.result = ResultUse::Ignored, call.result_range = call.range;
+  }
+}
+
+// All uses of the variable that holds the answer.
+void FunctionReader::variableUse(const VarDecl& v, HostCall& call) {
+  struct Uses : RecursiveASTVisitor<Uses> {
+    const VarDecl& v;
+    std::vector<const DeclRefExpr*> found;
+    explicit Uses(const VarDecl& variable) : v(variable) {}
+    bool VisitDeclRefExpr(DeclRefExpr* e) {
+      if (e->getDecl() == &v) found.push_back(e);
+      return true;
+    }
+  } uses(v);
+  uses.TraverseStmt(const_cast<Stmt*>(declaration_.getBody()));
+  HostCall probe = call;
+  bool assigned = false;
+  for (const DeclRefExpr* e : uses.found) {
+    const auto* assignment = dyn_cast_or_null<clang::BinaryOperator>(parentOf(e));
+    if (assignment && assignment->isAssignmentOp() && stripped(assignment->getLHS()) == e) {
+      assigned = true;  // it holds several answers
+      continue;
+    }
+    if (!lookedAt(e, probe)) return;
+  }
+  if (assigned) return;
+  call.result = probe.result == ResultUse::Unknown ? ResultUse::Ignored : probe.result;
+  call.result_range = probe.result_range.known() ? probe.result_range : call.range;
+}
+
+}  // namespace pglocklint::extract

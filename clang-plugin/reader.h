@@ -1,0 +1,193 @@
+// Reads one function into facts. Split by theme: calls.cpp (which calls matter, and what they send), paths.cpp (which object an expression
+// is), truth.cpp (what a condition depends on), flow.cpp (blocks, steps, destructors), cleanups.h (where exceptions go).
+#pragma once
+#include <clang/AST/Attr.h>
+#include <clang/AST/ParentMap.h>
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/SmallVector.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cleanups.h"
+#include "tree.h"
+
+namespace pglocklint::extract {
+
+// What is asked of many functions of one unit, and answered once.
+class UnitMemory {
+ public:
+  UnitMemory(clang::ASTContext& context, Places& places);
+
+  // Whether the end of an object of this type does something that matters: runs a destructor of the program, ends a transaction.
+  bool endMatters(clang::QualType type);
+  // Whether an exception may leave a call of it, as far as this unit shows. Functions of system headers do not throw, by decision.
+  bool mayThrow(const clang::FunctionDecl& function);
+  // A session of a container that the function keeps: a pool.
+  bool handsOut(const clang::FunctionDecl& definition);
+  // An exception is a way out at all: neither C nor -fno-exceptions.
+  bool exceptions() const { return exceptions_; }
+  // C code of a PostgreSQL server: what it calls may raise an error (ereport), which jumps.
+  bool raises() const { return raises_; }
+
+  clang::ASTContext& context;
+  Places& places;
+
+ private:
+  bool bodyMayThrow(const clang::Stmt* body, int& budget);
+  bool recordEndMatters(const clang::CXXRecordDecl& record);
+
+  bool exceptions_, raises_;
+  std::map<const clang::CXXRecordDecl*, bool> ends_;
+  std::map<const clang::FunctionDecl*, bool> throws_;
+  std::set<const clang::FunctionDecl*> asking_;
+};
+
+// What a local variable or parameter is given in its function: a single expression in the simple case.
+struct Sources {
+  llvm::SmallVector<const Expr*, 2> values;
+  bool other = false;  // changed in some way that is no plain assignment
+  bool moved = false;  // emptied: std::move, reset(), release()
+};
+
+class FunctionReader {
+ public:
+  FunctionReader(UnitMemory& unit, const clang::FunctionDecl& function);
+
+  // nullopt: nothing in it concerns us.
+  std::optional<Function> read();
+  const std::set<std::pair<std::uint32_t, std::uint32_t>>& usedLiterals() const { return values_.usedLiterals(); }
+
+ private:
+  // --- extract of calls (calls.cpp)
+  void walk(const clang::Stmt* s, std::int32_t loop, std::uint32_t depth);
+  void names(const clang::Stmt& s);
+  void collectSources(const clang::Stmt* s, int nesting);
+  bool madeInLoop(const Expr* object, const std::vector<const Expr*>& arguments) const;
+  std::int32_t addLoop(const clang::CXXForRangeStmt& s, std::int32_t parent);
+  LoopOrder orderOf(const Expr& container, const clang::CXXForRangeStmt& loop);
+  bool sortedBefore(const clang::VarDecl& variable, const clang::CXXForRangeStmt& loop);
+  HostCall begin(HostCallKind kind, const Expr& whole, std::string api, std::int32_t loop, std::uint32_t depth);
+  void add(HostCall call, const Expr& whole);
+  void setTexts(HostCall& call, const Texts& texts);
+  void setArguments(HostCall& call, const std::vector<const Expr*>& arguments);
+  void readCall(const clang::CallExpr& c, std::int32_t loop, std::uint32_t depth);
+  void unresolvedCall(const clang::CallExpr& c, std::int32_t loop, std::uint32_t depth);
+  void readConstruct(const clang::CXXConstructExpr& c, std::int32_t loop, std::uint32_t depth);
+  void constructed(const Expr& whole, clang::QualType type, const clang::CXXConstructorDecl* constructor,
+                   const std::vector<const Expr*>& arguments, std::int32_t loop, std::uint32_t depth);
+  const clang::CXXConstructorDecl* matchingConstructor(const clang::CXXRecordDecl& record,
+                                                       const std::vector<const Expr*>& arguments) const;
+  bool isElided(const Expr& copy) const;
+  std::string placeOf(const Expr& whole);
+  bool sendsLockText(const clang::FunctionDecl& callee, const std::string& name, clang::QualType result,
+                     const std::vector<const Expr*>& arguments);
+  void guessed(const Expr& whole, const std::string& name, const std::vector<const Expr*>& arguments, const Expr* object,
+               std::int32_t loop, std::uint32_t depth, bool throws);
+  void modelled(const CallModel& m, const Expr& c, const std::string& name, const std::vector<const Expr*>& arguments,
+                const Expr* object, std::int32_t loop, std::uint32_t depth);
+  void addBinds(const CallModel& m, const std::vector<const Expr*>& arguments, HostCall& call);
+  Texts connectionText(const CallModel& m, const std::vector<const Expr*>& arguments);
+  bool obtains(const clang::FunctionDecl& callee, clang::QualType result);
+  bool handsBack(const clang::FunctionDecl& callee, const Expr* object, const std::vector<const Expr*>& arguments,
+                 std::string& handle);
+  const clang::Stmt* parentOf(const clang::Stmt* s) const;
+  bool lookedAt(const Expr* e, HostCall& call);
+  void resultUse(const clang::CallExpr& c, HostCall& call);
+  void variableUse(const clang::VarDecl& v, HostCall& call);
+
+  // --- objects (paths.cpp)
+  struct PathFrame {  // of an accessor that is looked into
+    const clang::FunctionDecl* function;
+    std::string object;
+    std::vector<std::string> arguments;
+  };
+  std::string path(const Expr* e);
+  std::string pathAt(const Expr* e);
+  std::string path(const clang::VarDecl& v);
+  std::string accessed(const clang::FunctionDecl& callee, const Expr* object, llvm::ArrayRef<const Expr*> arguments);
+  std::string localName(const clang::VarDecl& v) const;
+  std::string globalName(const clang::VarDecl& v) const;
+  // Where the object or handle that an expression makes comes to lie: "local g 3:7", "this.tx_", "return", "made 3:7".
+  std::string destination(const Expr* e);
+  const Expr* sessionArgument(llvm::ArrayRef<const Expr*> arguments) const;
+  void alias(std::string path, std::string target);
+  void alias(std::string path, const Expr* value);
+  void initialised(const std::string& path, clang::QualType type, const Expr* init);
+  const Expr* onlySource(const clang::VarDecl& v) const;
+
+  // --- conditions (truth.cpp)
+  HostTruth truth(const Expr* e);
+  HostTruth truthAt(const Expr* e);
+  HostTruth variableTruth(const Expr* e);
+  HostTruth compared(const Expr* left, const Expr* right, bool equal);
+  // The call whose first row's first column an expression is, as text, field or boolean; -1: none.
+  std::int32_t firstField(const Expr* e);
+  std::int32_t firstRow(const Expr* e);
+  std::int32_t resultOf(const Expr* e);
+  std::int32_t statusOf(const Expr* e);
+  const Expr* throughVariable(const Expr* e);
+  // The truth that this text is 't', or nothing is known.
+  HostTruth textTruth(const Expr* text, llvm::StringRef literal);
+  // Whether an optional or a pointer that is given this value holds something.
+  HostTruth engaged(const Expr* e);
+  bool expanded(const clang::VarDecl& v) const;
+
+  // --- blocks (flow.cpp)
+  struct ObjectEnd {  // something that runs when an object ends
+    std::string engaged;  // only if this optional or pointer holds something; empty: always
+    Event event;
+  };
+  class Blocks;
+  void blocks(Function& f);
+  std::vector<Event> stepsOf(const clang::Stmt& s);
+  std::vector<ObjectEnd> endOf(clang::QualType type, const std::string& path, const pglocklint::SourceRange& at, const Expr* maker,
+                            bool conditional);
+  std::vector<ObjectEnd> endOf(const clang::VarDecl& v);
+  std::vector<ObjectEnd> endOfTemporary(const Expr* e);
+  std::string localOrGlobal(const clang::VarDecl& v);
+  Event addStep(HostStepKind kind, const pglocklint::SourceRange& range, std::string target, HostTruth truth);
+  Event addCall(HostCall call);
+  void declared(const clang::VarDecl& v, std::vector<Event>& out);
+  void assigned(const std::string& path, clang::QualType type, const Expr* value, const pglocklint::SourceRange& range,
+                std::vector<Event>& out);
+  void assignedFields(const std::string& path, const Expr* init, std::vector<Event>& out);
+  static bool isResultHandle(clang::QualType t);
+  bool concernsUs() const;
+
+  UnitMemory& unit_;
+  clang::ASTContext& context_;
+  Places& places_;
+  const clang::FunctionDecl& declaration_;
+  std::map<const clang::VarDecl*, std::int32_t> loop_of_;
+  ValueReader values_;
+  clang::ParentMap parents_;
+  HostCode code_;
+  std::map<const clang::Stmt*, std::vector<std::int32_t>> calls_at_;  // in order
+  llvm::DenseMap<const clang::VarDecl*, Sources> sources_;
+  std::vector<const clang::CXXCtorInitializer*> initialisers_;
+  std::vector<PathFrame> frames_;
+  std::vector<const clang::Stmt*> open_;  // loops around
+  std::set<const void*> resolving_;
+  std::map<const clang::VarDecl*, const Expr*> ranges_;      // variables of loops over containers: these
+  std::map<const Expr*, std::string> exchanged_;  // what std::exchange gave, by the path that holds it
+  std::map<std::pair<const void*, std::string>, std::int32_t> ends_made_;
+  std::vector<std::string> emptied_;  // handles that the statement at hand moves from
+  bool matters_ = false;              // something but calls: a throw, a boolean result, an object that ends
+  int nesting_ = 0, path_depth_ = 0, truth_depth_ = 0, steps_left_ = 20000;
+};
+
+// The class that a handle is one of, through pointers, references and what is pointer-like; null if there is none.
+const clang::CXXRecordDecl* handledClass(clang::QualType t);
+const clang::RecordDecl* handledRecord(clang::QualType t);
+bool isPointerLikeType(clang::QualType t);       // std::unique_ptr<T>, std::optional<T>
+bool isHandle(clang::QualType t);                // also a raw pointer or reference to an object
+bool isConnection(clang::QualType t);            // a session, or a handle of one
+bool isTransaction(clang::QualType t);
+bool isObject(clang::QualType t);                // of a class that is no text
+clang::QualType pointedTo(clang::QualType t);    // T of T*, std::unique_ptr<T>; null
+std::string className(const clang::RecordDecl* record);
+
+}  // namespace pglocklint::extract

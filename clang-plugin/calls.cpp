@@ -415,7 +415,7 @@ void FunctionReader::readCall(const CallExpr& c, std::int32_t loop, std::uint32_
   }
   const bool project = places_.inProject(callee->getLocation());
   const bool throws = unit_.mayThrow(*callee);
-  if (sendsLockText(*callee, name, c.getType(), arguments)) return guessed(c, name, arguments, object, loop, depth, throws);
+  if (sendsLockText(*callee, name, c.getType(), arguments)) return guessed(c, name, arguments, object, loop, depth, throws, callee);
   std::string handle;
   if (handsBack(*callee, object, arguments, handle)) {
     HostCall call = begin(HostCallKind::GiveBack, c, name, loop, depth);
@@ -451,9 +451,7 @@ void FunctionReader::unresolvedCall(const CallExpr& c, std::int32_t loop, std::u
   if (c.isTypeDependent() || c.containsErrors()) return;
   HostCall call = begin(HostCallKind::Function, c, "a call through a pointer", loop, depth);
   setArguments(call, arguments);
-  const auto* type = c.getCallee()->getType()->isPointerType() ? c.getCallee()->getType()->getPointeeType()->getAs<FunctionProtoType>()
-                                                               : c.getCallee()->getType()->getAs<FunctionProtoType>();
-  call.throws = !(type && type->isNothrow());
+  call.throws = isa<CXXOperatorCallExpr>(c) || !c.getCallee()->getType()->isPointerType();  // by decision: callbacks of C do not
   if (isHandle(c.getType()) && !c.getType()->isReferenceType()) call.made = destination(&c);
   add(std::move(call), c);
 }
@@ -482,7 +480,7 @@ void FunctionReader::constructed(const Expr& whole, QualType type, const CXXCons
   }
   if (copies && constructor->isTrivial()) return;
   if (sendsLockText(*constructor, of_class, type, arguments))
-    return guessed(whole, of_class, arguments, nullptr, loop, depth, unit_.mayThrow(*constructor));
+    return guessed(whole, of_class, arguments, nullptr, loop, depth, unit_.mayThrow(*constructor), constructor);
   if (!places_.inProject(constructor->getLocation())) return;
   if (constructor->isImplicit() && (constructor->isTrivial() || !constructor->isDefined())) return;
   if (copies && isElided(whole)) return;
@@ -536,8 +534,13 @@ bool FunctionReader::sendsLockText(const FunctionDecl& callee, const std::string
 }
 
 void FunctionReader::guessed(const Expr& whole, const std::string& name, const std::vector<const Expr*>& arguments,
-                             const Expr* object, std::int32_t loop, std::uint32_t depth, bool throws) {
+                             const Expr* object, std::int32_t loop, std::uint32_t depth, bool throws, const FunctionDecl* callee) {
   HostCall call = begin(HostCallKind::Execute, whole, name, loop, depth);
+  if (callee && places_.inProject(callee->getLocation())) {
+    call.name = functionId(*callee, context_, places_);
+    for (const Expr* a : arguments)
+      if (call.bind_paths.size() < kMostBinds) call.bind_paths.push_back(isHandle(a->getType()) ? path(a) : "");
+  }
   std::size_t at = 0;
   while (at < arguments.size() && !(isTextType(arguments[at]->getType()) && isLockSql(values_.texts(arguments[at])))) ++at;
   if (at == arguments.size())

@@ -85,7 +85,8 @@ class FunctionReader {
   bool sendsLockText(const clang::FunctionDecl& callee, const std::string& name, clang::QualType result,
                      const std::vector<const Expr*>& arguments);
   void guessed(const Expr& whole, const std::string& name, const std::vector<const Expr*>& arguments, const Expr* object,
-               std::int32_t loop, std::uint32_t depth, bool throws);
+               std::int32_t loop, std::uint32_t depth, bool throws,
+               const clang::FunctionDecl* callee = nullptr);
   void modelled(const CallModel& m, const Expr& c, const std::string& name, const std::vector<const Expr*>& arguments,
                 const Expr* object, std::int32_t loop, std::uint32_t depth);
   void addBinds(const CallModel& m, const std::vector<const Expr*>& arguments, HostCall& call);

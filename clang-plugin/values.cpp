@@ -736,6 +736,15 @@ class Reaching {
     for (const Stmt* child : s->children()) walk(child);
   }
 
+  // A parameter that takes whatever it is given and hands it on (Args&&...): what is passed so is read, not written.
+  static bool forwards(const FunctionDecl& f, unsigned i) {
+    const FunctionDecl* pattern = f.getTemplateInstantiationPattern();
+    if (!pattern || pattern->getNumParams() == 0) return false;
+    QualType type = pattern->getParamDecl(std::min(i, pattern->getNumParams() - 1))->getType();
+    if (const auto* pack = type->getAs<clang::PackExpansionType>()) type = pack->getPattern();
+    return type->isRValueReferenceType() && type.getNonReferenceType()->isTemplateTypeParmType();
+  }
+
   // The variable as an argument that the callee may write to.
   void passedOn(const CallExpr& call) {
     const FunctionDecl* f = call.getDirectCallee();
@@ -751,7 +760,8 @@ class Reaching {
       if (!isVariable(inner)) continue;
       const bool array = v_.getType()->isArrayType() && !v_.getType().isConstQualified();
       QualType p = f && i - shift < f->getNumParams() ? f->getParamDecl(i - shift)->getType() : QualType();
-      const bool by_reference = !p.isNull() && p->isLValueReferenceType() && !p->getPointeeType().isConstQualified();
+      const bool by_reference =
+          !p.isNull() && p->isLValueReferenceType() && !p->getPointeeType().isConstQualified() && !forwards(*f, i - shift);
       const bool to_buffer = array && !p.isNull() && p->isPointerType() && !p->getPointeeType().isConstQualified();
       if (to_buffer && f && namedOneOf(f, {"snprintf", "sprintf", "pg_snprintf"}))
         set(&call);

@@ -25,6 +25,8 @@ std::span<const Dominance> dominanceTable() {
       Dominance{"AL203", "AL206", "unstable-key/bad_narrowed.sql"},
       // Behind a transaction pooler lock and release meet different sessions wherever they stand.
       Dominance{"AL306", "AL308", "session-lock-with-transaction-pooler/bad_two_processes"},
+      // Locked on one connection and released on another: that the first keeps the lock follows from it.
+      Dominance{"AL308", "AL301", "lock-on-different-connection/bad_checkouts.cpp"},
       // Taken again while it is held: that the lock is left over in the end follows from it.
       Dominance{"AL312", "AL301", "stacked-lock/bad_loop.sql"},
   };

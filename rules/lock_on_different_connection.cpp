@@ -159,7 +159,7 @@ const Rule kLockOnDifferentConnection{
         .explanation =
             "A session lock belongs to the connection that took it and goes when that connection ends. Each psql process is a "
             "session of its own, and so is what follows \\c in a script: work or an unlock there does not have the lock, and "
-            "the unlock returns false with a warning.",
+            "the unlock returns false with a warning. So is each checkout from a pool in C++.",
         .remedy = "Take the lock, do the work and release the lock over one connection: one psql, one checkout from the pool.",
         .clauses = {"taken and released over different sessions | bad.sh",
                     "taken and relied on over different sessions | bad_reconnect.sql"},

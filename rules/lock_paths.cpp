@@ -74,6 +74,13 @@ bool releasesKey(const LockStates& locks, const FunctionLocks& function, KeyId k
   return releaseOf(locks, function, key, mode) != nullptr;
 }
 
+bool releasesMode(const LockStates& locks, const FunctionLocks& function, LockMode mode) {
+  return std::any_of(function.events.begin(), function.events.end(), [&](EventId id) {
+    const LockEvent& e = locks.event(id);
+    return e.kind == LockEventKind::Release ? e.lock->mode == mode && !e.before.empty() : mayRelease(locks, e, kUnknownKey, mode);
+  });
+}
+
 const LockEvent* releaseOf(const LockStates& locks, const FunctionLocks& function, KeyId key, LockMode mode) {
   for (const EventId id : function.events)
     if (mayRelease(locks, locks.event(id), key, mode)) return &locks.event(id);

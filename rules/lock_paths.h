@@ -22,6 +22,8 @@ void addTaken(Report& report, Finding& finding, const LockEvent& event, std::str
 
 // Some reached statement of the function releases that key (the same mode, or all).
 bool releasesKey(const LockStates& locks, const FunctionLocks& function, KeyId key, LockMode mode);
+// Some reached statement releases a lock of that mode, whichever.
+bool releasesMode(const LockStates& locks, const FunctionLocks& function, LockMode mode);
 // The first reached release of it, or null.
 const LockEvent* releaseOf(const LockStates& locks, const FunctionLocks& function, KeyId key, LockMode mode);
 

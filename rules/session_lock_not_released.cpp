@@ -60,6 +60,12 @@ bool heldOnAllReturns(const FunctionLocks& f, const Leak& leak) {
   });
 }
 
+// A host function that returns an object or a handle that it made or was given.
+bool returnsObject(const FunctionLocks& f) {
+  const std::vector<HostAlias>& aliases = f.function->host[0].aliases;
+  return std::any_of(aliases.begin(), aliases.end(), [](const HostAlias& a) { return a.path == "return" && !a.target.empty(); });
+}
+
 // The lock is part of what the function returns: true only with it, or a value that without it is missing.
 bool handsOn(const FunctionLocks& f, const Leak& leak) {
   bool held_true = false, other = false, value_with = true, value_without = false;
@@ -76,7 +82,7 @@ bool handsOn(const FunctionLocks& f, const Leak& leak) {
   }
   if (held_true && !other) return true;
   const std::string& type = f.function->returns;
-  if (isHost(f)) return type != "void" && type != "bool" && !type.empty() && heldOnAllReturns(f, leak);
+  if (isHost(f)) return returnsObject(f) && heldOnAllReturns(f, leak);
   return type != "void" && type != "boolean" && !type.empty() && value_with && !value_without;
 }
 
@@ -88,6 +94,8 @@ std::vector<Leak> leaksOf(const FunctionLocks& f, const LockStates& locks) {
     for (const LockState& s : w.states)
       for (const Hold& h : s.holds) {
         if (h.lo <= 0 || h.taken.empty() || !locks.keys.at(h.key).exact) continue;
+        const LockEvent& taken = locks.event(h.taken.back());
+        if (w.kind == WayOutKind::ErrorIn && taken.kind == LockEventKind::Call && isHost(f) && w.range.contains(taken.range)) continue;  // the callee's own
         Leak& leak = by_taken.try_emplace(h.taken.back(), Leak{h.key, h.mode, {}}).first->second;
         if (leak.ways.empty() || leak.ways.back() != &w) leak.ways.push_back(&w);
       }
@@ -115,13 +123,15 @@ std::string_view wayText(const FunctionLocks& f, const WayOut& w) {
   return "";
 }
 
-void reportLeak(const FunctionLocks& f, const Leak& leak, const LockStates& locks, Report& report) {
+void reportLeak(const FunctionLocks& f, const Leak& leak, const LockStates& locks, bool released_elsewhere, Report& report) {
   std::vector<const WayOut*> normal;
   std::copy_if(leak.ways.begin(), leak.ways.end(), std::back_inserter(normal), [](const WayOut* w) { return isNormal(*w); });
   if (!normal.empty() && handsOn(f, leak)) normal.clear();
   std::vector<const WayOut*> ways = normal;
   for (const WayOut* w : leak.ways)
     if (!isNormal(*w)) ways.push_back(w);
+  const auto samePlace = [](const WayOut* a, const WayOut* b) { return a->range == b->range; };
+  ways.erase(std::unique(ways.begin(), ways.end(), samePlace), ways.end());
   if (ways.empty()) return;
   const WayOut& first = *ways.front();
   const LockEvent* taken = nullptr;
@@ -130,8 +140,9 @@ void reportLeak(const FunctionLocks& f, const Leak& leak, const LockStates& lock
   if (taken == nullptr) return;
   const LockEvent* release = releaseOf(locks, f, leak.key, leak.mode);
   const bool error = !isNormal(first);
+  // The way out is at fault where another one releases; where nothing does, the acquisition is.
   Finding& finding = reportAt(
-      report, *taken, firstLine(first.range),
+      report, *taken, release != nullptr || released_elsewhere ? firstLine(first.range) : taken->range,
       fmt::format("{} with the session lock {} still held{}: it outlives the function, the transaction and any ROLLBACK, and a pooled connection keeps "
                   "it until it is closed. {}, or take a transaction lock (pg_advisory_xact_lock), which needs no release.",
                   wayText(f, first), keyText(locks, leak.key, static_cast<EventId>(taken - locks.events.data())),
@@ -156,10 +167,7 @@ bool isObtained(const FunctionLocks& f) {
 // The function is a constructor, and the destructor of its class releases the lock: the exceptional ways out are left.
 bool releasedByDestructor(const FunctionLocks& f, const Leak& leak, const LockStates& locks) {
   return isHost(f) && std::any_of(locks.functions.begin(), locks.functions.end(), [&](const FunctionLocks& d) {
-           return d.constructor == f.function && std::any_of(d.events.begin(), d.events.end(), [&](EventId id) {
-                    const LockEvent& e = locks.event(id);
-                    return e.kind == LockEventKind::Release && e.lock->mode == leak.mode;
-                  });
+           return d.constructor == f.function && releasesMode(locks, d, leak.mode);
          });
 }
 
@@ -169,10 +177,10 @@ void check(const Program& program, Report& report) {
     if (!isJudged(program, f) || isScript(f) || f.constructor != nullptr) continue;
     for (Leak& leak : leaksOf(f, locks)) {
       if (releasesKey(locks, f, leak.key, leak.mode) || isObtained(f)) {
-        reportLeak(f, leak, locks, report);
+        reportLeak(f, leak, locks, !isHost(f), report);
       } else if (releasedByDestructor(f, leak, locks)) {
         std::erase_if(leak.ways, [](const WayOut* w) { return isNormal(*w); });
-        reportLeak(f, leak, locks, report);
+        reportLeak(f, leak, locks, true, report);
       }
     }
   }
@@ -190,11 +198,14 @@ const Rule kSessionLockNotReleased{
             "A session lock stays until it is unlocked or the session ends. Neither RETURN nor an error, neither COMMIT nor ROLLBACK releases it. "
             "Reported when the function releases the same key on another path: then the lock was meant to end here. A lock that the function never "
             "releases is taken to be meant for the session (a wrapper, a daemon's singleton, a runner that exits), and a function that returns true "
-            "exactly when it holds the lock hands it on. Errors are those that data can cause: reads and writes of relations, DDL, calls of functions, "
+            "exactly when it holds the lock hands it on. In C++ exceptions are ways out too, and destructors run on them; a connection that the "
+            "function takes from a pool goes back with its locks, so there no release need be seen. Errors are those that data can cause: reads and writes of relations, DDL, calls of functions, "
             "dynamic SQL; not COMMIT, ROLLBACK, assignments, try or unlock calls.",
-        .remedy = "Use pg_advisory_xact_lock, which ends with the transaction. Or unlock before every RETURN and in an EXCEPTION handler that raises again.",
+        .remedy = "Use pg_advisory_xact_lock, which ends with the transaction. Or unlock before every RETURN and in an EXCEPTION handler that raises again; "
+                  "in C++ in the destructor of a guard.",
         .clauses = {"some path (return) leaves a session lock held | bad_return.sql",
                     "some path (error) leaves a session lock held | bad_error.sql",
+                    "some path (throw) leaves a session lock held | bad_libpqxx_throw.cpp",
                     "try(1) AND try(2) | bad_two_tries.sql"},
     },
     check};

@@ -15,9 +15,23 @@
 namespace pglocklint {
 namespace {
 
-const Hold* heldAlready(const LockEvent& e) {
+// A session lock that an event takes: a lock call, or a routine that takes it and keeps it.
+struct Taking {
+  KeyId key = kUnknownKey;
+  LockMode mode = LockMode::Exclusive;
+  bool per_row = false;
+};
+
+std::vector<Taking> takings(const LockEvent& e) {
+  if (e.acquires()) return e.lock->scope == LockScope::Session ? std::vector<Taking>{{e.key, e.lock->mode, e.per_row}} : std::vector<Taking>{};
+  std::vector<Taking> all;
+  for (const auto& [key, mode] : e.keeps) all.push_back({key, mode, false});
+  return all;
+}
+
+const Hold* heldAlready(const LockEvent& e, const Taking& t) {
   for (const LockState& s : e.before)
-    if (const Hold* h = s.find(e.key, e.lock->mode); h != nullptr && h->lo > 0 && !h->taken.empty()) return h;
+    if (const Hold* h = s.find(t.key, t.mode); h != nullptr && h->lo > 0 && !h->taken.empty()) return h;
   return nullptr;
 }
 
@@ -37,17 +51,21 @@ void check(const Program& program, Report& report) {
     if (!isJudged(program, f)) continue;
     for (const EventId id : f.events) {
       const LockEvent& e = locks.event(id);
-      if (!e.acquires() || e.lock->scope != LockScope::Session || e.key == kUnknownKey || !locks.keys.at(e.key).exact) continue;
-      const Hold* before = heldAlready(e);
-      const LockEvent* release = releaseOf(locks, f, e.key, e.lock->mode);
-      if ((before == nullptr && !e.per_row) || release == nullptr || release->kind == LockEventKind::ReleaseAll || release->per_row || !leftHeld(f, e.key, e.lock->mode, e.per_row)) continue;
-      Finding& finding = reportAt(report, e, e.range,
-                                  fmt::format("{} takes the session lock {} {}. Session locks count: each acquisition needs its own release, and fewer releases "
-                                              "follow, so the lock stays held. Take it once, and remember that it is held.",
-                                              eventText(locks, e), keyText(locks, e.key, id), before ? "while this session already holds it" : "once for every row"));
-      if (before) addTaken(report, finding, locks.event(before->taken.front()), "taken first");
-      addStep(report, finding, e.unit, e.range, "taken again");
-      addStep(report, finding, release->unit, release->range, "released once");
+      for (const Taking& t : takings(e)) {
+        if (t.key == kUnknownKey || !locks.keys.at(t.key).exact) continue;
+        const Hold* before = heldAlready(e, t);
+        const LockEvent* release = releaseOf(locks, f, t.key, t.mode);
+        if ((before == nullptr && !t.per_row) || release == nullptr || release->kind == LockEventKind::ReleaseAll || release->per_row ||
+            !leftHeld(f, t.key, t.mode, t.per_row))
+          continue;
+        Finding& finding = reportAt(report, e, e.range,
+                                    fmt::format("{} takes the session lock {} {}. Session locks count: each acquisition needs its own release, and fewer releases "
+                                                "follow, so the lock stays held. Take it once, and remember that it is held.",
+                                                eventText(locks, e), keyText(locks, t.key, id), before ? "while this session already holds it" : "once for every row"));
+        if (before) addTaken(report, finding, locks.event(before->taken.front()), "taken first");
+        addStep(report, finding, e.unit, e.range, "taken again");
+        addStep(report, finding, release->unit, release->range, "released once");
+      }
     }
   }
 }

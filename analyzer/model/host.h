@@ -108,7 +108,7 @@ struct HostText {
 };
 
 enum class HostCallKind {
-  Execute,          // sends text now
+  Execute,          // sends text now; name: of the function of the program that is given the text, if it is one
   Prepare,          // name: of the prepared statement; text
   ExecutePrepared,  // name
   Function,         // a function of the program: name with signature, empty if the target is not known; binds = arguments
@@ -148,7 +148,7 @@ struct HostCall {
   std::vector<HostValue> holes;
   std::vector<HostValue> binds;     // of $1, $2, …
   std::string connection;           // path of the session; Function: of the object it is called on, a constructor's of what it makes
-  std::vector<std::string> bind_paths;  // Function, Execute: of the arguments that are objects or handles; as many as binds, or none
+  std::vector<std::string> bind_paths;  // of the call's arguments, where they are objects or handles: one for each, or none at all
   std::string made;                 // path of the variable that takes what the call returns, where that is an object or a handle
   bool throws = false;              // an error of the statement, or in the function, leaves it as an exception
   ResultUse result = ResultUse::Unknown;
@@ -261,6 +261,8 @@ inline std::string hostSuccess(std::int32_t call) { return "#success " + std::to
 // Functions of the host program are named "ns::Class::lock(PGconn *, int)": with their signature, for there are overloads. In the
 // catalogue they have a schema of their own, so that no call in SQL can mean one.
 inline constexpr char kHostSchema[] = "C++";
+
+inline constexpr char kHostConstructor[] = "constructor", kHostDestructor[] = "destructor";  // "ns::Class::constructor(int)"
 
 // The name without the signature.
 inline std::string hostDisplayName(const std::string& name) {

@@ -56,6 +56,13 @@ bool readsOnly(const Statement& s) {
   return s.kind == StatementKind::Unparsed && (s.head.starts_with("SELECT") || s.head.starts_with("SHOW") || s.head.starts_with("SET"));
 }
 
+// SELECT of lock calls and nothing else: it does not fail for reasons of data.
+bool onlyLocks(const Statement& s) {
+  if (s.kind != StatementKind::Query || s.query.size() != 1 || s.query[0].kind != QueryKind::Select || !s.query[0].from.empty()) return false;
+  return std::all_of(s.query[0].targets.begin(), s.query[0].targets.end(),
+                     [](const Target& t) { return t.expr.kind == ExprKind::Call && findLockFunction(t.expr.name); });
+}
+
 }  // namespace
 
 bool isWithin(std::string_view path, std::string_view root) {
@@ -198,12 +205,14 @@ bool HostPaths::sendsWork(const Function& f) {
   if (!fresh) return at->second;
   bool works = false;
   for (const Block& b : f.blocks)
-    for (const Event& e : b.events)
+    for (const Event& e : b.events) {
+      works |= e.kind == EventKind::HostCall && callOf(f, e.host_call).kind == HostCallKind::Execute;
       for (const Statement& s : e.statement) {
         if (s.host_call < 0) continue;
         const Function* callee = s.kind == StatementKind::HostCall ? find(callOf(f, s.host_call).name) : nullptr;
         works |= callee != nullptr ? sendsWork(*callee) : s.kind != StatementKind::HostCall && !readsOnly(s);
       }
+    }
   return works_[&f] = works;
 }
 
@@ -222,8 +231,9 @@ bool HostPaths::mayThrow(const Function& f) {
     if (b.unwind >= 0) continue;
     for (const Event& e : b.events) {
       throws |= !e.exit.empty() && e.exit[0].kind == ExitKind::Raise;
-      const std::int32_t index = !e.statement.empty() ? e.statement[0].host_call : e.kind == EventKind::HostCall ? e.host_call : -1;
-      throws |= index >= 0 && mayThrow(f, index);
+      for (const Statement& s : e.statement) throws |= s.host_call >= 0 && !onlyLocks(s) && mayThrow(f, s.host_call);
+      const bool text = e.kind == EventKind::HostCall && callOf(f, e.host_call).kind == HostCallKind::Execute;
+      throws |= (text || (e.ddl >= 0 && e.host_call >= 0)) && mayThrow(f, e.host_call);
     }
   }
   return throws_[&f] = throws;

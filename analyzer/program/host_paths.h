@@ -42,7 +42,8 @@ class HostPaths {
   // What a field was set to, as far as one value is known: "local g 5:9.id_"; null otherwise.
   const HostValue* fieldValue(const Function& f, const std::string& path);
   // A call can raise an exception, as far as its target is known: database calls that throw, functions of the program that let an
-  // exception out, targets that are not known and get a session or code to run. What else is declared elsewhere does not, by decision.
+  // exception out, targets that are not known and get a session or code to run. What else is declared elsewhere does not, by decision;
+  // nor does a function that only takes or releases locks.
   bool mayThrow(const Function& f, std::int32_t call);
   // It sends something else than lock calls, itself or through its callees.
   bool sendsWork(const Function& f);

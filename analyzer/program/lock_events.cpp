@@ -110,7 +110,6 @@ void LockEvents::findCandidates() {
   for (std::size_t u = 0; u < program_.units.size(); ++u)
     for (const Function& f : program_.units[u].functions) {
       if (f.kind == FunctionKind::NamedQuery || f.kind == FunctionKind::DownScript) continue;
-      if (f.kind == FunctionKind::HostFunction) continue;  // the extractor does not say yet where exceptions go: no state rather than a wrong one
       const bool host = f.kind == FunctionKind::HostFunction && !f.host.empty();
       const bool definition = f.kind == FunctionKind::Routine || f.kind == FunctionKind::Procedure || host;
       if (definition && live_.count(&f) == 0) continue;
@@ -215,6 +214,7 @@ void LockEvents::addCandidates(const std::vector<Node>& nodes) {
     first[i] = candidates_.size();
     if (!nodes[i].wanted) continue;
     for (const std::string& s : nodes[i].sessions) candidates_.push_back({nodes[i].function, nodes[i].unit, s, {}});
+    if (nodes[i].function->kind != FunctionKind::HostFunction) routine_candidates_[nodes[i].function] = first[i];
   }
   for (std::size_t i = 0; i < nodes.size(); ++i)
     for (std::size_t s = 0; nodes[i].wanted && s < nodes[i].sessions.size(); ++s) {
@@ -408,6 +408,10 @@ void LockEvents::lookInto(const Statement& s, Deed& deed) {
         deed.may_raise |= findBuiltin(e.name) == nullptr;
         return;
       }
+      if (const auto candidate = events.routine_candidates_.find(r->function);
+          candidate != events.routine_candidates_.end() && candidate->second < events.states_.summaries.size() &&
+          !events.states_.summaries[candidate->second].works && !events.states_.summaries[candidate->second].outcomes.empty())
+        return;  // it only takes or releases locks
       const bool value = statement.context == PlContext::None || statement.context == PlContext::Sql || statement.context == PlContext::Perform;
       deed.may_raise = true;
       deed.work |= value && !r->locks;

@@ -82,6 +82,7 @@ class LockEvents {
   LockStates& states_;
   HostPaths paths_;
   std::vector<Candidate> candidates_;
+  std::unordered_map<const Function*, std::size_t> routine_candidates_;  // not of the host program
   std::unordered_map<const Function*, const Routine*> live_;
   std::unordered_map<const Function*, std::vector<const LockSite*>> sites_;  // direct
   std::unordered_map<EventId, LockSummary> at_call_;

@@ -274,6 +274,8 @@ class Flow {
   LockStateSet event(const Event& e, LockStateSet states) {
     if (host_) {
       const std::int32_t call = !e.statement.empty() ? e.statement[0].host_call : e.host_call;
+      if (asked_.contains(call) || tested_.contains(call))  // what it answered last time round
+        for (LockState& s : states) forget(s, hostAnswer(call), states_.keys), forget(s, hostSuccess(call), states_.keys);
       if (call >= 0 && !onSession(call)) return elsewhere(call, e, std::move(states));
     }
     switch (e.kind) {
@@ -360,7 +362,11 @@ class Flow {
     mark(deed, s.range, states);
     if (events != nullptr && deed.may_raise && s.kind != StatementKind::HostCall) raise(states, WayOutKind::ErrorIn, s.range);
     if (!routine_) endOfStatement(s, states);
-    for (LockState& state : failed) addState(states, std::move(state));
+    if (!failed.empty()) {
+      const std::string success = hostSuccess(s.host_call);
+      for (LockState& state : states) learn(state, {success, {success}, true});
+      for (LockState& state : failed) addState(states, std::move(state));
+    }
     const bool sql = s.context != PlContext::Assign && s.context != PlContext::Condition && s.context != PlContext::Argument &&
                      s.context != PlContext::Default && s.context != PlContext::Return;
     if (sql && routine_)
@@ -404,7 +410,7 @@ class Flow {
   // The variable that each entry of the select list goes to; "#return" for a RETURN.
   std::vector<std::string> targets(const Statement& s) const {
     if (s.context == PlContext::Return || &s == last_statement_) return {kResult};
-    if (s.host_call >= 0) return {hostAnswer(s.host_call)};
+    if (s.host_call >= 0) return asked_.contains(s.host_call) ? std::vector<std::string>{hostAnswer(s.host_call)} : std::vector<std::string>{};
     if (s.into.empty() || s.query.size() != 1) return {};
     const Query& q = s.query[0];
     if (s.into.size() == 1 && (q.targets.size() > 1 || isRecord(s.into[0]))) {
@@ -455,7 +461,7 @@ class Flow {
     return kind == LockEventKind::Try || kind == LockEventKind::Release || kind == LockEventKind::Call;
   }
   bool interesting(const Statement& s) const {
-    return !s.into.empty() || s.context == PlContext::Return || &s == last_statement_ || s.host_call >= 0;
+    return !s.into.empty() || s.context == PlContext::Return || &s == last_statement_ || asked_.contains(s.host_call);
   }
 
   LockStateSet assignOrRun(const Statement& s, LockStateSet states) {
@@ -550,7 +556,7 @@ class Flow {
     const LockSummary& summary = reader_.summary(id);
     for (const LockOutcome& o : summary.outcomes) {
       LockState after = s;
-      if (host_ && !finds(o, id, after)) continue;
+      if (host_ && (!finds(o, id, after) || refuses(o, summary, s))) continue;
       if (summary.releases_all) releaseAll(after);
       if (summary.ends_transaction) endTransaction(after, Loss::Commit, states_.event(id).range);
       for (const LockEffect& effect : o.effects) apply(after, effect, id, states_.keys);
@@ -824,6 +830,7 @@ class Flow {
   void findTested() {
     const auto visit = [&](const auto& self, const HostTruth& t) -> void {
       if (t.kind == HostTruthKind::Success) tested_.insert(t.call);
+      if (t.kind == HostTruthKind::Answer) asked_.insert(t.call);
       for (const HostTruth& a : t.args) self(self, a);
     };
     for (const HostStep& s : function_.host[0].steps) visit(visit, s.truth);
@@ -849,8 +856,11 @@ class Flow {
 
   LockStateSet hostCall(std::int32_t index, LockStateSet states) {
     const HostCall& c = function_.host[0].calls[at(index)];
-    if (c.throws && c.kind != HostCallKind::Function) raise(states, WayOutKind::ErrorIn, c.range);
-    for (LockState& s : states) hostCall(c, s);
+    if (c.kind == HostCallKind::Execute) {  // text that a caller knows
+      if (reader_.paths().mayThrow(function_, index)) raise(states, WayOutKind::ErrorIn, c.range);
+      result_.summary.works = true;
+    }
+    for (LockState& s : states) hostCall(c, s);  // BEGIN, COMMIT and the like raise nothing, by decision
     return states;
   }
 
@@ -916,6 +926,19 @@ class Flow {
       if (isShared(here) && !known(s, kSet + here)) learn(s, {kFound + here, {}, f.value});
     }
     return true;
+  }
+
+  // "false" of a callee that releases: it cannot be where the lock is certainly held.
+  static bool refuses(const LockOutcome& o, const LockSummary& summary, const LockState& s) {
+    if (o.result != false) return false;
+    return std::any_of(summary.outcomes.begin(), summary.outcomes.end(), [&](const LockOutcome& other) {
+      return other.result == true && std::any_of(other.effects.begin(), other.effects.end(), [&](const LockEffect& e) {
+               if (e.hi >= 0 || e.key == kUnknownKey) return false;
+               const Hold* h = s.find(e.key, e.mode);
+               const bool touched = std::any_of(o.effects.begin(), o.effects.end(), [&](const LockEffect& x) { return x.key == e.key && x.mode == e.mode; });
+               return h != nullptr && h->lo > 0 && !touched;
+             });
+    });
   }
 
   void leaves(const LockOutcome& o, EventId id, LockState& s) {
@@ -1144,7 +1167,7 @@ class Flow {
   bool stable_ = false;
   std::unordered_map<const Statement*, std::vector<EventId>> by_statement_;
   std::unordered_map<const Expr*, EventId> by_call_;
-  std::unordered_set<std::int32_t> tested_;              // host calls whose success a condition asks for
+  std::unordered_set<std::int32_t> tested_, asked_;      // host calls whose success, whose answer something depends on
   std::unordered_map<std::int32_t, bool> on_session_;    // host calls
   const Statement* last_statement_ = nullptr;
 

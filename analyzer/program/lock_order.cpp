@@ -57,6 +57,10 @@ class Order {
   std::vector<OrderCycle> run() {
     for (const FunctionLocks& f : locks_.functions)
       if (f.complete && f.function->kind != FunctionKind::DownScript && !program_.units[static_cast<std::size_t>(f.unit)].runner.down) collect(f);
+    std::erase_if(cycles_, [&](const OrderCycle& c) {
+      const auto ways = both_ways_.find(c.edges[0].function);
+      return c.same_class && ways != both_ways_.end() && ways->second.contains({c.edges[0].wanted, c.edges[0].held});
+    });
     pairs();
     longer();
     std::stable_sort(cycles_.begin(), cycles_.end(), [&](const OrderCycle& a, const OrderCycle& b) { return placeOf(a.edges[0]) < placeOf(b.edges[0]); });
@@ -123,11 +127,13 @@ class Order {
 
   // lock(from); lock(to): each order happens, with the arguments the other way round.
   void sameClass(OrderEdge e, const KeyInfo& held, const KeyInfo& wanted, const LockState&) {
-    if (e.function->kind != FunctionKind::Routine && e.function->kind != FunctionKind::Procedure) return;  // no arguments
+    const bool host = e.function->kind == FunctionKind::HostFunction;
+    if (!host && e.function->kind != FunctionKind::Routine && e.function->kind != FunctionKind::Procedure) return;  // no arguments
     if (held.constant || !held.exact || !wanted.exact || held.older || e.taken == e.event) return;
     if (e.held_mode == LockMode::Shared && e.wanted_mode == LockMode::Shared) return;
     if (locks_.event(e.taken).call != nullptr && locks_.event(e.taken).call == locks_.event(e.event).call) return;
-    if (containsChoice(held, "least") || containsChoice(held, "greatest") || containsChoice(wanted, "greatest") || containsChoice(wanted, "least")) return;
+    for (const std::string_view extreme : {"least", "greatest", "min", "max"})
+      if (containsChoice(held, extreme) || containsChoice(wanted, extreme)) return;
     std::size_t differing = 0;
     for (std::size_t i = 0; i < held.parts.size() && i < wanted.parts.size(); ++i)
       if (!sameValue(stripCasts(held.parts[i]), stripCasts(wanted.parts[i]))) ++differing;
@@ -136,6 +142,8 @@ class Order {
     for (const Value& v : held.parts) collectNames(v, a);
     for (const Value& v : wanted.parts) collectNames(v, b);
     if (a.empty() || b.empty() || a == b || compares(*e.function)) return;
+    // Both orders in one function of the host program: it chooses between them, by a comparison that we do not see.
+    if (host && !both_ways_[e.function].emplace(e.held, e.wanted).second) return;
     if (!told_.insert({e.function, e.event}).second) return;
     cycles_.push_back({{std::move(e)}, true});
   }
@@ -256,6 +264,7 @@ class Order {
   std::map<std::pair<Node, Node>, std::vector<OrderEdge>> edges_;
   std::set<Node> joined_;
   std::set<std::pair<const Function*, EventId>> told_;
+  std::unordered_map<const Function*, std::set<std::pair<KeyId, KeyId>>> both_ways_;
   std::map<const Function*, bool> compares_;
   std::vector<OrderCycle> cycles_;
 };

@@ -119,8 +119,12 @@ class Analysis {
     }
   }
 
+  bool takes(const std::vector<std::size_t>& methods) const {
+    return std::any_of(methods.begin(), methods.end(), [&](std::size_t m) { return !states_.summaries[m].acquires.empty(); });
+  }
+
   // A class of the host program whose constructor takes locks and whose destructor releases them, with nothing in between: the
-  // destructor once more, begun with what the constructor leaves. Methods that change locks make that unknown.
+  // destructor once more, begun with what the constructor leaves. Methods that take locks too make that unknown.
   void destroyRightAfter(const std::vector<LockEvents::Candidate>& candidates) {
     struct Class {
       std::vector<std::size_t> constructors, destructors, others;
@@ -131,14 +135,15 @@ class Analysis {
       const std::string name = hostDisplayName(candidates[i].function->name);
       const std::size_t at = name.rfind("::");
       if (at == std::string::npos) continue;
-      const std::string scope = name.substr(0, at), own = name.substr(at + 2), type = scope.substr(scope.rfind(':') + 1);
-      Class& c = classes[scope];
-      (own == type ? c.constructors : own == "~" + type ? c.destructors : c.others).push_back(i);
+      const std::string own = name.substr(at + 2);
+      Class& c = classes[name.substr(0, at)];
+      (own == kHostConstructor ? c.constructors : own == kHostDestructor ? c.destructors : c.others).push_back(i);
     }
     for (const auto& [scope, c] : classes)
       for (const std::size_t d : c.destructors)
         for (const std::size_t k : c.constructors)
-          if (candidates[d].session == candidates[k].session && c.others.empty()) destroyRightAfter(candidates[k], k, candidates[d]);
+          if (sameSession(reader_.paths().canonical(*candidates[k].function, candidates[d].session), candidates[k].session) && !takes(c.others))
+            destroyRightAfter(candidates[k], k, candidates[d]);
   }
 
   void destroyRightAfter(const LockEvents::Candidate& constructor, std::size_t k, const LockEvents::Candidate& destructor) {
@@ -190,6 +195,12 @@ class Analysis {
       const bool ordered = std::any_of(callee.acquires.begin(), callee.acquires.end(), [](const InnerAcquisition& a) { return !a.held.empty(); });
       if (holding || ordered) states_.events[static_cast<std::size_t>(id)].inner = callee.acquires;
       r.summary.releases_all |= callee.releases_all;
+      for (const LockOutcome& o : callee.outcomes)
+        for (const LockEffect& x : o.effects) {
+          auto& keeps = states_.events[static_cast<std::size_t>(id)].keeps;
+          const std::pair kept(x.key, x.mode);
+          if (x.hi > 0 && std::find(keeps.begin(), keeps.end(), kept) == keeps.end()) keeps.push_back(kept);
+        }
       for (InnerAcquisition a : callee.acquires) {
         for (const auto& h : held)
           if (a.held.size() < 8 && std::find(a.held.begin(), a.held.end(), h) == a.held.end()) a.held.push_back(h);

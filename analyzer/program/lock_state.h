@@ -120,6 +120,7 @@ struct LockEvent {
   int least = 1, most = 1;               // times it runs when its statement does
   bool per_row = false;                  // once for each row of something stored
   LockStateSet before;
+  std::vector<std::pair<KeyId, LockMode>> keeps;  // Call: session locks that the callee takes and may leave held, each once
   std::vector<InnerAcquisition> inner;   // Call: acquisitions inside, where this caller's locks or arguments matter to their order
 
   bool acquires() const { return kind == LockEventKind::Acquire || kind == LockEventKind::Try; }

@@ -69,7 +69,7 @@ class UnitLowering {
       const List<Edge> successors = std::exchange(f.blocks[b].successors, {});
       std::size_t at = b;
       for (Event& e : events) {
-        if (e.kind == EventKind::HostCall && sendsText(f.host[0].calls[static_cast<std::size_t>(e.host_call)].kind))
+        if (e.kind == EventKind::HostCall && sendsText(f.host[0].calls[static_cast<std::size_t>(e.host_call)]))
           at = place(f, at, call(f.host[0], e.host_call));
         else if (e.kind == EventKind::HostStep)
           step(f.host[0].steps[static_cast<std::size_t>(e.host_call)], f.blocks[at].events);
@@ -102,9 +102,14 @@ class UnitLowering {
     return join;
   }
 
-  static bool sendsText(HostCallKind kind) {
-    return kind == HostCallKind::Execute || kind == HostCallKind::Prepare || kind == HostCallKind::ExecutePrepared ||
-           kind == HostCallKind::Function;
+  // It becomes statements: some of its text is known. Text that is a parameter of the function stays a call.
+  static bool sendsText(const HostCall& c) {
+    if (c.kind == HostCallKind::Execute)
+      return c.texts.empty() || std::any_of(c.texts.begin(), c.texts.end(), [](const HostText& t) { return hasText(t); });
+    return c.kind == HostCallKind::Prepare || c.kind == HostCallKind::ExecutePrepared || c.kind == HostCallKind::Function;
+  }
+  static bool hasText(const HostText& t) {
+    return std::any_of(t.pieces.begin(), t.pieces.end(), [](const HostPiece& p) { return p.hole < 0 && !p.text.empty(); });
   }
 
   // --- steps
@@ -230,8 +235,7 @@ class UnitLowering {
   }
 
   List<Event> statements(const HostCall& c, std::int32_t index, const HostText& t) {
-    if (std::none_of(t.pieces.begin(), t.pieces.end(), [](const HostPiece& p) { return p.hole < 0 && !p.text.empty(); }))
-      return {};
+    if (!hasText(t)) return {};
     const std::uint32_t home = homeOf(c, t);
     const LineIndex& lines = linesOf(home);
     std::uint32_t last = c.range.file == home ? c.range.begin : 0;

@@ -168,7 +168,11 @@ void FunctionReader::names(const Stmt& s) {
   } else if (const auto* result = dyn_cast<ReturnStmt>(&s); result && result->getRetValue()) {
     const QualType type = declaration_.getReturnType();
     matters_ |= type->isBooleanType();
-    if (isHandle(type)) initialised("return", type, result->getRetValue());
+    const VarDecl* named = result->getNRVOCandidate();
+    if (named && named->isNRVOVariable() && isHandle(type))
+      alias("return", path(*named));
+    else if (isHandle(type))
+      initialised("return", type, result->getRetValue());
   } else if (isa<CXXThrowExpr>(s)) {
     matters_ = true;
   } else if (const auto* e = dyn_cast<Expr>(&s); e && isa<RecoveryExpr>(e)) {
@@ -399,7 +403,7 @@ void FunctionReader::readCall(const CallExpr& c, std::int32_t loop, std::uint32_
   const auto* id = callee->getIdentifier();
   const CallModel* model = nullptr;
   if (id && object) {  // tx.commit() is declared in a base; what it does depends on the object
-    const CXXRecordDecl* exact = handledClass(object->getType());
+    const CXXRecordDecl* exact = handledClass(object->IgnoreParenBaseCasts()->getType());
     if (exact) model = findCallModel(qualifiedName(*exact), id->getName());
   }
   if (id && !model) model = findCallModel(of_class, id->getName());

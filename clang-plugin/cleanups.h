@@ -52,6 +52,8 @@ class Cleanups {
 
   // The innermost entry when this call, construction or throw runs; null: none, or not a place that was seen.
   const Cleanup* at(const clang::Stmt* s) const { return at_.lookup(s); }
+  // Whether it runs at all: what is left out (a copy that is elided) is no place.
+  bool runs(const clang::Stmt* s) const { return at_.count(s) > 0; }
   const std::vector<Site>& sites() const { return sites_; }
   // Handlers, in order of writing.
   const std::vector<const clang::CXXTryStmt*>& tries() const { return tries_; }

@@ -500,7 +500,7 @@ class FunctionReader::Blocks {
     for (const Event& step : reader_.stepsOf(s)) put(step);
     if (const auto at = reader_.calls_at_.find(&s); at != reader_.calls_at_.end())
       for (const std::int32_t index : at->second)
-        if (placed_.insert(index).second) call(index, s);
+        if (placed_.insert(index).second && cleanups_.runs(&s)) call(index, s);
     if (!e) return;
     if (const auto* thrown = dyn_cast<CXXThrowExpr>(e)) {
       Thrown what;
@@ -650,15 +650,19 @@ class FunctionReader::Blocks {
       return;
     }
     const Expr* condition = conditionOf(b);
-    if (condition && b.succ_size() == 2) {
-      HostTruth t = reader_.truth(condition);
+    const CFGTerminator terminator = b.getTerminator();
+    const bool of_temporary = terminator.getStmt() && terminator.isTemporaryDtorsBranch();
+    if ((condition || of_temporary) && b.succ_size() == 2) {
+      HostTruth t = of_temporary ? made(terminator.getStmt()) : reader_.truth(condition);
       const CFGBlock *yes = b.succ_begin()->getReachableBlock(), *no = (b.succ_begin() + 1)->getReachableBlock();
       if (t.kind == HostTruthKind::Constant) {
         if (const CFGBlock* only = t.value ? yes : no) next(number_[only], EdgeKind::Next);
         return;
       }
       if (t.kind != HostTruthKind::Unknown && yes && no && yes != no) {
-        put(reader_.addStep(HostStepKind::Condition, reader_.places_.range(condition->getSourceRange()), "", std::move(t)));
+        put(reader_.addStep(HostStepKind::Condition,
+                            condition ? reader_.places_.range(condition->getSourceRange()) : pglocklint::SourceRange(), "",
+                            std::move(t)));
         next(number_[yes], EdgeKind::True), next(number_[no], EdgeKind::False);
         return;
       }
@@ -667,18 +671,46 @@ class FunctionReader::Blocks {
       if (const CFGBlock* s = successor.getReachableBlock()) next(number_[s], EdgeKind::Next);
   }
 
+  // The expression that decides which of its two successors a block goes to.
   static const Expr* conditionOf(const CFGBlock& b) {
     const CFGTerminator terminator = b.getTerminator();
-    if (!terminator.isValid() || terminator.isVirtualBaseBranch()) return nullptr;
     const Stmt* s = terminator.getStmt();
-    if (isa<SwitchStmt>(s) || isa<CXXTryStmt>(s) || isa<CXXForRangeStmt>(s) || isa<GotoStmt>(s)) return nullptr;
-    if (terminator.isTemporaryDtorsBranch()) {
-      if (const auto* two = dyn_cast<clang::BinaryOperator>(s)) return two->getLHS();
-      if (const auto* choice = dyn_cast<AbstractConditionalOperator>(s)) return choice->getCond();
-      return nullptr;
-    }
+    if (!s || !terminator.isStmtBranch() || isa<SwitchStmt>(s) || isa<CXXTryStmt>(s) || isa<CXXForRangeStmt>(s)) return nullptr;
     if (const Expr* last = b.getLastCondition()) return last;
     return dyn_cast_or_null<Expr>(b.getTerminatorCondition());
+  }
+
+  // Whether a temporary was made: the operands of &&, || and ?: around it were evaluated.
+  HostTruth made(const Stmt* temporary) {
+    HostTruth all;
+    all.kind = HostTruthKind::Constant, all.value = true;
+    const auto also = [&](HostTruth t, bool wanted) {
+      if (!wanted) t = t.kind == HostTruthKind::Not ? HostTruth(t.args[0]) : without(std::move(t));
+      if (all.kind == HostTruthKind::Constant) {
+        all = std::move(t);
+        return;
+      }
+      HostTruth both;
+      both.kind = HostTruthKind::And;
+      both.args.push_back(std::move(t)), both.args.push_back(std::move(all));
+      all = std::move(both);
+    };
+    const Stmt* child = temporary;
+    for (const Stmt* up = reader_.parents_.getParent(child); up && !isa<FullExpr>(up);
+         child = up, up = reader_.parents_.getParent(up)) {
+      if (const auto* two = dyn_cast<clang::BinaryOperator>(up); two && two->isLogicalOp() && two->getRHS() == child)
+        also(reader_.truth(two->getLHS()), two->getOpcode() == BO_LAnd);
+      if (const auto* choice = dyn_cast<ConditionalOperator>(up); choice && choice->getCond() != child)
+        also(reader_.truth(choice->getCond()), choice->getTrueExpr() == child);
+    }
+    return all;
+  }
+  static HostTruth without(HostTruth t) {
+    if (t.kind == HostTruthKind::Unknown) return t;
+    HostTruth no;
+    no.kind = HostTruthKind::Not;
+    no.args.push_back(std::move(t));
+    return no;
   }
 
   void next(std::int32_t target, EdgeKind kind) {

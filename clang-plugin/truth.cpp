@@ -401,7 +401,7 @@ HostTruth FunctionReader::truthAt(const Expr* written) {
         Expr::EvalResult n;
         if (e->EvaluateAsRValue(n, context_) && n.Val.isInt()) return constantTruth(n.Val.getInt() != 0);
       }
-    return isBoolean(e->getType()) || isHandle(e->getType()) ? variableTruth(e) : HostTruth{};
+    return isBoolean(e->getType()) || (isHandle(e->getType()) && !isResultHandle(e->getType())) ? variableTruth(e) : HostTruth{};
   }
   const auto* c = dyn_cast<CallExpr>(e);
   if (!c) return {};
@@ -420,7 +420,7 @@ HostTruth FunctionReader::truthAt(const Expr* written) {
       return field >= 0 ? ofCall(HostTruthKind::Answer, field) : truth(object);
     }
   }
-  if (!isBoolean(c->getType())) return isHandle(c->getType()) && callee ? variableNamed(path(c)) : HostTruth{};
+  if (!isBoolean(c->getType())) return isHandle(c->getType()) && callee && !isResultHandle(c->getType()) ? variableNamed(path(c)) : HostTruth{};
   if (const std::int32_t field = firstField(e); field >= 0) return ofCall(HostTruthKind::Answer, field);
   if (const auto at = calls_at_.find(e); at != calls_at_.end())
     for (const std::int32_t index : at->second)

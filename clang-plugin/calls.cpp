@@ -128,6 +128,11 @@ void FunctionReader::walk(const Stmt* s, std::int32_t loop, std::uint32_t depth)
     readCall(*call, loop, depth);
   else if (const auto* construct = dyn_cast<CXXConstructExpr>(s))
     readConstruct(*construct, loop, depth);
+  else if (const auto* lost = dyn_cast<RecoveryExpr>(s); lost && isLostCall(*lost, places_.manager())) {
+    const std::vector<const Expr*> arguments(lost->subExpressions().begin(), lost->subExpressions().end());
+    if (std::any_of(arguments.begin(), arguments.end(), [&](const Expr* a) { return isLockSql(values_.texts(a)); }))
+      guessed(*lost, "a function that is not known", arguments, nullptr, loop, depth, true);
+  }
   names(*s);
 }
 
@@ -448,10 +453,13 @@ void FunctionReader::readCall(const CallExpr& c, std::int32_t loop, std::uint32_
 // A call of something that is known only when it runs, or that clang could not resolve for want of a header.
 void FunctionReader::unresolvedCall(const CallExpr& c, std::int32_t loop, std::uint32_t depth) {
   const std::vector<const Expr*> arguments(c.arg_begin(), c.arg_end());
-  for (const Expr* a : arguments)
-    if (const auto* s = dyn_cast<clang::StringLiteral>(stripped(a));
-        s && s->getCharByteWidth() == 1 && mentionsLock(s->getString().str()) && beginsLikeSql(s->getString().str()))
-      return guessed(c, "a function that is not known", arguments, nullptr, loop, depth, true);
+  if (std::any_of(arguments.begin(), arguments.end(), [&](const Expr* a) { return isLockSql(values_.texts(a)); })) {
+    // Its name may be known, and mean one function.
+    const auto* named = dyn_cast<OverloadExpr>(c.getCallee()->IgnoreParenImpCasts());
+    const auto* callee = named && named->getNumDecls() == 1 ? dyn_cast<FunctionDecl>((*named->decls_begin())->getUnderlyingDecl()) : nullptr;
+    return guessed(c, callee ? qualifiedName(*callee) : "a function that is not known", arguments, nullptr, loop, depth,
+                   !callee || unit_.mayThrow(*callee), callee);
+  }
   if (c.isTypeDependent() || c.containsErrors()) return;
   HostCall call = begin(HostCallKind::Function, c, "a call through a pointer", loop, depth);
   setArguments(call, arguments);
@@ -533,7 +541,7 @@ bool FunctionReader::sendsLockText(const FunctionDecl& callee, const std::string
   if (handlesTextOnly(name) || isTextType(result) || isa<CXXConversionDecl>(callee) || callee.isOverloadedOperator())
     return false;
   return std::any_of(arguments.begin(), arguments.end(), [&](const Expr* a) {
-    return a->getType()->isDependentType() ? false : isTextType(a->getType()) && isLockSql(values_.texts(a));
+    return (a->getType()->isDependentType() ? a->containsErrors() : isTextType(a->getType())) && isLockSql(values_.texts(a));
   });
 }
 

@@ -131,5 +131,7 @@ class ValueReader {
 // Below parentheses, casts that change nothing, temporaries and the like.
 const Expr* stripped(const Expr* e);
 bool isTextType(clang::QualType t);
+// Of what clang could not resolve for want of a header: a call, by the bracket that it ends with; else an operator.
+bool isLostCall(const clang::RecoveryExpr& e, const clang::SourceManager& manager);
 
 }  // namespace pglocklint::extract

@@ -139,6 +139,11 @@ std::string functionId(const FunctionDecl& function, const ASTContext& context, 
 
 // --- expressions ----------------------------------------------------------------------------------------------------------
 
+bool isLostCall(const RecoveryExpr& e, const SourceManager& manager) {
+  const clang::SourceLocation end = manager.getSpellingLoc(e.getEndLoc());
+  return end.isValid() && *manager.getCharacterData(end) == ')';
+}
+
 const Expr* stripped(const Expr* e) {
   for (;;) {
     if (!e) return e;
@@ -967,6 +972,14 @@ Texts ValueReader::textsAt(const Expr* written) {
     if (list->getNumInits() == 1 && isTextType(list->getInit(0)->getType())) return texts(list->getInit(0));
     if (list->getNumInits() == 0) return {Text{}};
   }
+  // For want of a header clang does not know what is added here: text and something else make text.
+  if (const auto* sum = dyn_cast<clang::BinaryOperator>(e); sum && sum->getOpcode() == BO_Add && sum->isTypeDependent())
+    return product(texts(sum->getLHS()), texts(sum->getRHS()));
+  if (const auto* sum = dyn_cast<CXXOperatorCallExpr>(e);
+      sum && sum->getOperator() == OO_Plus && sum->getNumArgs() == 2 && sum->isTypeDependent())
+    return product(texts(sum->getArg(0)), texts(sum->getArg(1)));
+  if (const auto* lost = dyn_cast<RecoveryExpr>(e); lost && lost->subExpressions().size() == 2 && !isLostCall(*lost, places_.manager()))
+    return product(texts(lost->subExpressions()[0]), texts(lost->subExpressions()[1]));
   if (const auto* ref = dyn_cast<DeclRefExpr>(e))
     if (const auto* v = dyn_cast<VarDecl>(ref->getDecl()); v && isTextType(v->getType())) return variableTexts(*v, e);
   if (const auto* member = dyn_cast<MemberExpr>(e)) {

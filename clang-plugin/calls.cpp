@@ -115,7 +115,7 @@ void FunctionReader::walk(const Stmt* s, std::int32_t loop, std::uint32_t depth)
   }
   if (const auto* lambda = dyn_cast<LambdaExpr>(s)) {
     for (const Expr* init : lambda->capture_inits()) walk(init, loop, depth);
-    return walk(lambda->getBody(), loop, depth);
+    return isFollowed(*lambda) ? closure(*lambda) : walk(lambda->getBody(), loop, depth);
   }
   if (const auto* list = dyn_cast<InitListExpr>(s); list && !list->isSemanticForm() && list->getSemanticForm())
     s = list->getSemanticForm();
@@ -134,6 +134,75 @@ void FunctionReader::walk(const Stmt* s, std::int32_t loop, std::uint32_t depth)
       guessed(*lost, "a function that is not known", arguments, nullptr, loop, depth, true);
   }
   names(*s);
+}
+
+// The place where a closure goes, above what only hands it on.
+bool FunctionReader::takesClosure(const Stmt* at) {
+  const Stmt* up = parents_.getParent(at);
+  const auto handsOn = [&] {
+    if (isa<ParenExpr>(up) || isa<FullExpr>(up) || isa<MaterializeTemporaryExpr>(up) || isa<CXXBindTemporaryExpr>(up) ||
+        isa<CastExpr>(up))
+      return true;
+    const auto* construct = dyn_cast<CXXConstructExpr>(up);
+    return construct && construct->getConstructor()->getParent()->isLambda();
+  };
+  while (up && handsOn()) at = up, up = parents_.getParent(up);
+  if (!up) return false;
+  const auto* value = dyn_cast<Expr>(at);
+  const auto* record = value ? value->getType().getNonReferenceType()->getAsCXXRecordDecl() : nullptr;
+  const auto same = [&](const FunctionDecl* f, unsigned index) {  // a template that is made for this closure
+    return f && index < f->getNumParams() && places_.inProject(f->getLocation()) && record &&
+           f->getParamDecl(index)->getType().getNonReferenceType()->getAsCXXRecordDecl() == record;
+  };
+  if (const auto* construct = dyn_cast<CXXConstructExpr>(up)) {
+    for (unsigned i = 0; i < construct->getNumArgs(); ++i)
+      if (construct->getArg(i) == at) return same(construct->getConstructor(), i);
+    return false;
+  }
+  if (const auto* call = dyn_cast<CallExpr>(up)) {
+    const FunctionDecl* f = call->getDirectCallee();
+    if (f && isLambdaBody(*f) && isa<CXXOperatorCallExpr>(call) && call->getArg(0) == at) return true;  // it is called here
+    for (unsigned i = 0; i < call->getNumArgs(); ++i)
+      if (call->getArg(i) == at) return same(f, i);
+    return false;
+  }
+  const auto* declaration = dyn_cast<DeclStmt>(up);
+  const auto* v = declaration && declaration->isSingleDecl() ? dyn_cast<VarDecl>(declaration->getSingleDecl()) : nullptr;
+  if (!v || v->getInit() != at || !record || !record->isLambda()) return false;
+  std::vector<const Stmt*> work{declaration_.getBody()};
+  while (!work.empty()) {
+    const Stmt* s = work.back();
+    work.pop_back();
+    if (!s) continue;
+    const auto* ref = dyn_cast<DeclRefExpr>(s);
+    if (ref && ref->getDecl() == v && !takesClosure(ref)) return false;
+    work.insert(work.end(), s->child_begin(), s->child_end());
+  }
+  return true;
+}
+
+// Whether calls of a lambda are seen wherever it goes: then its body is a function of its own. Otherwise it may run where it is written.
+bool FunctionReader::isFollowed(const LambdaExpr& lambda) { return takesClosure(&lambda); }
+
+// What it captures are fields of the closure.
+void FunctionReader::closure(const LambdaExpr& lambda) {
+  const std::string made = path(&lambda);
+  auto init = lambda.capture_init_begin();
+  for (const LambdaCapture& c : lambda.captures()) {
+    const Expr* value = *init++;
+    if (c.capturesThis()) alias(made + ".this", "this");
+    if (!c.capturesVariable() || !value) continue;
+    const std::string field = made + "." + c.getCapturedVar()->getNameAsString();
+    const QualType type = c.getCapturedVar()->getType().getNonReferenceType();
+    if (c.getCaptureKind() == LCK_ByRef || !(type->isIntegralOrEnumerationType() || isTextType(type)))
+      alias(field, path(value));
+    if ((type->isIntegralOrEnumerationType() || isTextType(type)) && !type->isBooleanType()) alias(field, value);
+  }
+  if (const FunctionTemplateDecl* generic = lambda.getDependentCallOperator()) {
+    for (const FunctionDecl* instance : generic->specializations()) unit_.lambdas.push_back(instance);
+  } else if (const CXXMethodDecl* body = lambda.getCallOperator()) {
+    unit_.lambdas.push_back(body);
+  }
 }
 
 // Other names of objects that a statement makes, and whether it says something although it calls nothing.

@@ -49,13 +49,23 @@ class UnitReader : public RecursiveASTVisitor<UnitReader> {
  private:
   void read(const FunctionDecl& f) {
     if (!f.doesThisDeclarationHaveABody() || f.isDependentContext() || !f.getBody() || !places_.inProject(f.getLocation())) return;
-    if (const auto* method = dyn_cast<CXXMethodDecl>(&f); method && method->getParent()->isLambda()) return;
+    if (isLambdaBody(f)) return;  // read with the function around it
+    readOne(f);
+    while (!memory_.lambdas.empty()) {
+      const FunctionDecl* body = memory_.lambdas.back();
+      memory_.lambdas.pop_back();
+      if (body->doesThisDeclarationHaveABody() && !body->isDependentContext() && lambdas_read_.insert(body).second) readOne(*body);
+    }
+  }
+
+  void readOne(const FunctionDecl& f) {
     FunctionReader reader(memory_, f);
     if (std::optional<Function> function = reader.read()) unit_.functions.push_back(std::move(*function));
     used_.insert(reader.usedLiterals().begin(), reader.usedLiterals().end());
   }
 
   UnitMemory memory_;
+  std::set<const FunctionDecl*> lambdas_read_;
   Places& places_;
   Unit& unit_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> used_;

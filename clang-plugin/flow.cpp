@@ -159,7 +159,7 @@ void FunctionReader::assigned(const std::string& path, QualType type, const Expr
   if (type->isBooleanType())
     out.push_back(addStep(HostStepKind::Assign, range, path, value ? truth(value) : HostTruth{}));
   else if (isPointerLikeType(type) || type->isPointerType())
-    out.push_back(addStep(HostStepKind::Assign, range, path, engaged(value)));
+    out.push_back(addStep(HostStepKind::Assign, range, heldName(path), engaged(value)));
 }
 
 // Booleans and handles of an aggregate: Guard{c, true}.
@@ -238,7 +238,7 @@ std::vector<Event> FunctionReader::stepsOf(const Stmt& s) {
   if (const auto* method = dyn_cast<CXXMemberCallExpr>(&s)) {
     const Expr* object = method->getImplicitObjectArgument();
     if (isPointerLikeType(object->getType()) && !isResultHandle(object->getType())) {
-      const std::string target = path(object);
+      const std::string target = heldName(path(object));
       if (target.empty()) return out;
       if (name == "emplace") out.push_back(addStep(HostStepKind::Assign, range(), target, constantTruth(true)));
       if (name == "release") out.push_back(addStep(HostStepKind::Assign, range(), target, constantTruth(false)));
@@ -261,7 +261,7 @@ std::vector<Event> FunctionReader::stepsOf(const Stmt& s) {
     const QualType type = call->getArg(0)->getType();
     const auto* ref = dyn_cast<DeclRefExpr>(stripped(call->getArg(0)));
     if (isPointerLikeType(type) && !isResultHandle(type) && !mayShare(className(type->getAsCXXRecordDecl())) && ref)
-      emptied_.push_back(path(call->getArg(0)));  // once the statement is through with it
+      emptied_.push_back(heldName(path(call->getArg(0))));  // once the statement is through with it
     return out;
   }
   if (qualified == "std::exchange" && call->getNumArgs() == 2) {
@@ -270,7 +270,7 @@ std::vector<Event> FunctionReader::stepsOf(const Stmt& s) {
     if ((type->isBooleanType() || type->isPointerType() || isPointerLikeType(type)) && !target.empty()) {
       const pglocklint::SourceRange at = places_.range(call->getExprLoc(), call->getExprLoc());
       const std::string held = "made " + std::to_string(at.line) + ":" + std::to_string(at.column);
-      out.push_back(addStep(HostStepKind::Assign, range(), held, variableNamed(target)));
+      out.push_back(addStep(HostStepKind::Assign, range(), held, variableNamed(type->isBooleanType() ? target : heldName(target))));
       assigned(target, type, call->getArg(1), range(), out);
       exchanged_[call] = held;
     }
@@ -303,7 +303,7 @@ std::vector<FunctionReader::ObjectEnd> FunctionReader::endOf(QualType type, cons
     }
     Event e;
     e.kind = EventKind::HostCall, e.host_call = known->second;
-    out.push_back({conditional ? path : "", e});
+    out.push_back({conditional ? heldName(path) : "", e});
   };
   if (const CallModel* model = findCallModel(name, "destructor")) {
     const HostCallKind kind = model->role == Role::Rollback     ? HostCallKind::Rollback

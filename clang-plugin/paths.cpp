@@ -104,6 +104,22 @@ bool isHandle(QualType t) {
   return isObject(t) || (!inner.isNull() && (inner->isRecordType() || isPointerLikeType(inner)));
 }
 
+bool isLambdaBody(const FunctionDecl& f) {
+  const auto* method = dyn_cast<CXXMethodDecl>(&f);
+  return method && method->getParent()->isLambda();
+}
+
+// A variable of the function around a lambda: in the lambda's body it is a field of the closure.
+bool FunctionReader::isCaptured(const VarDecl& v) const {
+  return frames_.empty() && isLambdaBody(declaration_) && v.hasLocalStorage() && isEnclosing(v.getDeclContext());
+}
+
+bool FunctionReader::isEnclosing(const DeclContext* context) const {
+  for (const DeclContext* c = declaration_.getParent(); c; c = c->getParent())
+    if (c == context) return true;
+  return false;
+}
+
 std::string FunctionReader::localName(const VarDecl& v) const {
   const pglocklint::SourceRange at = places_.range(v.getLocation(), v.getLocation());
   return "local " + v.getNameAsString() + " " + std::to_string(at.line) + ":" + std::to_string(at.column);
@@ -118,6 +134,11 @@ const Expr* FunctionReader::onlySource(const VarDecl& v) const {
   const auto at = sources_.find(&v);
   if (at == sources_.end() || at->second.other || at->second.values.size() != 1 || isa<ParmVarDecl>(v)) return nullptr;
   return at->second.values[0];
+}
+
+std::string FunctionReader::heldName(std::string path) {
+  if (path.find('.') != std::string::npos) path += '?';
+  return path;
 }
 
 const Expr* FunctionReader::sessionArgument(llvm::ArrayRef<const Expr*> arguments) const {
@@ -141,10 +162,12 @@ std::string FunctionReader::path(const VarDecl& v) {
         const unsigned at = parameter->getFunctionScopeIndex();
         return at < frame->arguments.size() ? frame->arguments[at] : "";
       }
+    if (isCaptured(v)) return "this." + v.getNameAsString();
     if (parameter->getDeclContext() == &declaration_) return "parameter " + std::to_string(parameter->getFunctionScopeIndex());
     return localName(v);
   }
   if (!v.hasLocalStorage()) return globalName(v);
+  if (isCaptured(v)) return "this." + v.getNameAsString();
   if (!frames_.empty() && v.getDeclContext() == frames_.back().function) return "";  // of an accessor: it has more to it
   const QualType type = v.getType();
   const Expr* source = onlySource(v);
@@ -185,7 +208,11 @@ std::string FunctionReader::accessed(const FunctionDecl& callee, const Expr* obj
 }
 
 std::string FunctionReader::pathAt(const Expr* e) {
-  if (isa<CXXThisExpr>(e)) return frames_.empty() || frames_.back().object.empty() ? "this" : frames_.back().object;
+  if (isa<CXXThisExpr>(e)) {
+    if (!frames_.empty() && !frames_.back().object.empty()) return frames_.back().object;
+    return isLambdaBody(declaration_) ? "this.this" : "this";  // in a lambda: the captured one
+  }
+  if (isa<LambdaExpr>(e)) return destination(e);
   if (const auto* ref = dyn_cast<DeclRefExpr>(e)) {
     if (const auto* v = dyn_cast<VarDecl>(ref->getDecl())) return path(*v);
     if (const auto* b = dyn_cast<BindingDecl>(ref->getDecl())) {
@@ -229,7 +256,8 @@ std::string FunctionReader::pathAt(const Expr* e) {
       }
       return "";
     }
-    if (construct->getConstructor()->isCopyOrMoveConstructor() && arguments.size() == 1 && arguments[0]->isPRValue())
+    const bool closure = construct->getConstructor()->getParent()->isLambda();
+    if (construct->getConstructor()->isCopyOrMoveConstructor() && arguments.size() == 1 && (closure || arguments[0]->isPRValue()))
       return path(arguments[0]);
     return destination(e);
   }
@@ -267,7 +295,7 @@ std::string FunctionReader::pathAt(const Expr* e) {
   }
   if (c->getNumArgs() >= 1 && (name == "std::move" || name == "std::forward" || name == "std::ref" || name == "std::cref" ||
                                name == "std::addressof" || name == "std::__addressof" || name == "std::as_const" ||
-                               name == "std::get" || name.ends_with("_pointer_cast")))
+                               name == "std::get" || name == "std::exchange" || name.ends_with("_pointer_cast")))
     return path(c->getArg(0));
   if ((name == "std::make_unique" || name == "std::make_shared" || name == "std::make_optional") &&
       isTransaction(c->getType())) {
@@ -395,7 +423,11 @@ void FunctionReader::initialised(const std::string& path, QualType type, const E
     }
     return alias(path, this->path(init));
   }
-  if (!type->isBooleanType() && (type->isIntegralOrEnumerationType() || isTextType(type))) alias(path, init);
+  if (type->isBooleanType() || !(type->isIntegralOrEnumerationType() || isTextType(type))) return;
+  const auto* member = dyn_cast<MemberExpr>(core);
+  if (member && isa<FieldDecl>(member->getMemberDecl()) && !isa<CXXThisExpr>(stripped(member->getBase())))
+    if (const std::string other = this->path(member); !other.empty()) return alias(path, other);  // key_(other.key_)
+  alias(path, init);
 }
 
 }  // namespace pglocklint::extract

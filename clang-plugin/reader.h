@@ -34,6 +34,7 @@ class UnitMemory {
 
   clang::ASTContext& context;
   Places& places;
+  std::vector<const clang::FunctionDecl*> lambdas;  // bodies that are functions of their own, yet to be read
 
  private:
   bool bodyMayThrow(const clang::Stmt* body, int& budget);
@@ -64,6 +65,9 @@ class FunctionReader {
   // --- extract of calls (calls.cpp)
   void walk(const clang::Stmt* s, std::int32_t loop, std::uint32_t depth);
   void names(const clang::Stmt& s);
+  void closure(const clang::LambdaExpr& lambda);
+  bool isFollowed(const clang::LambdaExpr& lambda);
+  bool takesClosure(const clang::Stmt* at);
   void collectSources(const clang::Stmt* s, int nesting);
   bool madeInLoop(const Expr* object, const std::vector<const Expr*>& arguments) const;
   std::int32_t addLoop(const clang::CXXForRangeStmt& s, std::int32_t parent);
@@ -109,10 +113,15 @@ class FunctionReader {
   std::string pathAt(const Expr* e);
   std::string path(const clang::VarDecl& v);
   std::string accessed(const clang::FunctionDecl& callee, const Expr* object, llvm::ArrayRef<const Expr*> arguments);
+  bool isCaptured(const clang::VarDecl& v) const;
+  bool isEnclosing(const clang::DeclContext* context) const;
   std::string localName(const clang::VarDecl& v) const;
   std::string globalName(const clang::VarDecl& v) const;
   // Where the object or handle that an expression makes comes to lie: "local g 3:7", "this.tx_", "return", "made 3:7".
   std::string destination(const Expr* e);
+  // The variable that says whether a handle holds something: its path; of a field with ? behind it, for the path of the field is that of
+  // what it points to.
+  static std::string heldName(std::string path);
   const Expr* sessionArgument(llvm::ArrayRef<const Expr*> arguments) const;
   void alias(std::string path, std::string target);
   void alias(std::string path, const Expr* value);
@@ -190,5 +199,6 @@ bool isTransaction(clang::QualType t);
 bool isObject(clang::QualType t);                // of a class that is no text
 clang::QualType pointedTo(clang::QualType t);    // T of T*, std::unique_ptr<T>; null
 std::string className(const clang::RecordDecl* record);
+bool isLambdaBody(const clang::FunctionDecl& f);
 
 }  // namespace pglocklint::extract

@@ -274,7 +274,7 @@ HostTruth FunctionReader::compared(const Expr* left, const Expr* right, bool equ
       return text ? signedBy(textTruth(text, llvm::StringRef(&c, 1))) : HostTruth{};
     }
     if (isNullConstant(right, context_) || isClass(right, "std::nullopt_t"))
-      return negated(signedBy(variableNamed(isHandle(left->getType()) || isPointerLikeType(left->getType()) ? path(left) : "")));
+      return negated(signedBy(variableNamed(isHandle(left->getType()) || isPointerLikeType(left->getType()) ? heldName(path(left)) : "")));
     Expr::EvalResult n;
     if (!right->isValueDependent() && right->getType()->isIntegralOrEnumerationType() &&
         right->EvaluateAsInt(n, context_, Expr::SE_NoSideEffects)) {
@@ -317,7 +317,7 @@ HostTruth FunctionReader::variableTruth(const Expr* e) {
     }
     if (!ref || isa<BindingDecl>(ref->getDecl())) return {};
   }
-  return variableNamed(path(e));
+  return variableNamed(isBoolean(e->getType()) ? path(e) : heldName(path(e)));
 }
 
 HostTruth FunctionReader::truth(const Expr* e) {
@@ -355,7 +355,7 @@ HostTruth FunctionReader::truthAt(const Expr* written) {
         return joined(two->getOpcode() == BO_And ? HostTruthKind::And : HostTruthKind::Or, truth(two->getLHS()),
                       truth(two->getRHS()));
       case BO_Assign:
-        return e->getType()->isBooleanType() ? truth(two->getRHS()) : variableNamed(path(two->getLHS()));
+        return e->getType()->isBooleanType() ? truth(two->getRHS()) : variableNamed(heldName(path(two->getLHS())));
       case BO_Comma:
         return truth(two->getRHS());
       default:
@@ -372,7 +372,7 @@ HostTruth FunctionReader::truthAt(const Expr* written) {
     const Expr* inner = cast->getSubExpr();
     switch (cast->getCastKind()) {
       case CK_PointerToBoolean:
-        return firstField(inner) >= 0 || resultOf(inner) >= 0 ? HostTruth{} : variableNamed(path(inner));
+        return firstField(inner) >= 0 || resultOf(inner) >= 0 ? HostTruth{} : variableNamed(heldName(path(inner)));
       case CK_IntegralToBoolean: {
         const Expr* number = inner->IgnoreParenImpCasts();
         if (const FunctionDecl* callee = calleeOf(number); named(callee, {"strcmp", "strncmp", "strcasecmp", "memcmp"})) {
@@ -413,14 +413,14 @@ HostTruth FunctionReader::truthAt(const Expr* written) {
     if (op->getOperator() == OO_Exclaim && op->getNumArgs() == 1 && !calls_at_.contains(e)) return negated(truth(op->getArg(0)));
   }
   if (const Expr* object = objectOf(e); object && callee && isPointerLikeType(object->getType())) {
-    if (isa<CXXConversionDecl>(callee) || named(callee, {"has_value"})) return variableNamed(path(object));
+    if (isa<CXXConversionDecl>(callee) || named(callee, {"has_value"})) return variableNamed(heldName(path(object)));
     if (isBoolean(object->getType()) &&
         (named(callee, {"value", "value_or"}) || callee->getOverloadedOperator() == OO_Star)) {
       const std::int32_t field = firstField(object);
       return field >= 0 ? ofCall(HostTruthKind::Answer, field) : truth(object);
     }
   }
-  if (!isBoolean(c->getType())) return isHandle(c->getType()) && callee && !isResultHandle(c->getType()) ? variableNamed(path(c)) : HostTruth{};
+  if (!isBoolean(c->getType())) return isHandle(c->getType()) && callee && !isResultHandle(c->getType()) ? variableNamed(heldName(path(c))) : HostTruth{};
   if (const std::int32_t field = firstField(e); field >= 0) return ofCall(HostTruthKind::Answer, field);
   if (const auto at = calls_at_.find(e); at != calls_at_.end())
     for (const std::int32_t index : at->second)
@@ -431,6 +431,7 @@ HostTruth FunctionReader::truthAt(const Expr* written) {
 HostTruth FunctionReader::engaged(const Expr* written) {
   if (!written) return constantTruth(false);
   const Expr* e = stripped(written);
+  if (const auto at = exchanged_.find(e); at != exchanged_.end()) return variableNamed(at->second);
   if (isNullConstant(e, context_) || isClass(e, "std::nullopt_t")) return constantTruth(false);
   if (const auto* construct = dyn_cast<CXXConstructExpr>(e)) {
     if (!isPointerLikeType(construct->getType())) return constantTruth(true);
@@ -446,12 +447,12 @@ HostTruth FunctionReader::engaged(const Expr* written) {
     if (named(callee, {"make_unique", "make_shared", "make_optional"})) return constantTruth(true);
     if (named(callee, {"move", "forward"}) && cast<CallExpr>(e)->getNumArgs() == 1) return engaged(cast<CallExpr>(e)->getArg(0));
     if (objectOf(e) && isPointerLikeType(objectOf(e)->getType()) && named(callee, {"get", "release"}))
-      return variableNamed(path(objectOf(e)));
+      return variableNamed(heldName(path(objectOf(e))));
     return {};
   }
   if (isa<DeclRefExpr>(e) || isa<MemberExpr>(e)) {
     if (isObject(e->getType()) && !isPointerLikeType(e->getType())) return constantTruth(true);
-    return variableNamed(path(e));
+    return variableNamed(heldName(path(e)));
   }
   return {};
 }

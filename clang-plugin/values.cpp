@@ -124,14 +124,31 @@ std::string classOf(const FunctionDecl& function) {
 }
 
 std::string functionId(const FunctionDecl& function, const ASTContext& context, Places& places) {
-  std::string id = qualifiedName(function) + "(";
+  const auto lambdaAt = [&](const CXXRecordDecl& lambda) {
+    const pglocklint::SourceRange at = places.range(lambda.getLocation(), lambda.getLocation());
+    return "(lambda " + std::to_string(at.line) + ":" + std::to_string(at.column) + ")";
+  };
+  const auto* method = dyn_cast<CXXMethodDecl>(&function);
+  std::string id = method && method->getParent()->isLambda() ? lambdaAt(*method->getParent()) + "::operator()(" : qualifiedName(function) + "(";
   // Canonical types: a declaration may say PGconn where the definition says struct pg_conn. C has no overloads.
-  const PrintingPolicy policy(context.getLangOpts());
+  PrintingPolicy policy(context.getLangOpts());
+  policy.AnonymousTagLocations = false;  // these name files by their absolute paths
   if (!function.isExternC())
     for (const ParmVarDecl* p : function.parameters())
       id += (p == function.parameters().front() ? "" : ", ") + p->getType().getCanonicalType().getAsString(policy);
   id += ")";
-  if (const auto* method = dyn_cast<CXXMethodDecl>(&function); method && method->isConst()) id += " const";
+  if (method && method->isConst()) id += " const";
+  // Instances of a template for different lambdas do different things.
+  const auto lambdasOf = [&](const TemplateArgumentList* arguments) {
+    if (!arguments) return;
+    for (const TemplateArgument& a : arguments->asArray())
+      if (const auto* record = a.getKind() == TemplateArgument::Type ? a.getAsType().getNonReferenceType()->getAsCXXRecordDecl() : nullptr;
+          record && record->isLambda())
+        id += " with " + lambdaAt(*record);
+  };
+  lambdasOf(function.getTemplateSpecializationArgs());
+  if (const auto* instance = method ? dyn_cast<ClassTemplateSpecializationDecl>(method->getParent()) : nullptr)
+    lambdasOf(&instance->getTemplateArgs());
   if (!function.isExternallyVisible())
     if (const auto at = places.byte(function.getCanonicalDecl()->getLocation())) id += " in " + places.files()[at->first];
   return id;
@@ -442,7 +459,8 @@ HostValue ValueReader::variable(const VarDecl& v, const Expr* use) {
       if (!written) p.index = static_cast<std::int32_t>(parameter->getFunctionScopeIndex());
       return p;
     }
-    return plain(HostValueKind::Variable, use, v.getNameAsString());  // of a lambda
+    const auto* body = dyn_cast_or_null<CXXMethodDecl>(function_);  // of a lambda that captures it: a field
+    return plain(body && body->getParent()->isLambda() ? HostValueKind::Member : HostValueKind::Variable, use, v.getNameAsString());
   }
   if (loops_)
     if (const auto at = loops_->find(&v); at != loops_->end()) {

@@ -172,7 +172,7 @@ enum class HostTruthKind {
   Constant,  // value
   Answer,    // the boolean that call `call` answers: the first column of its first row; what a function returns
   Success,   // call `call` raised no error (PQresultStatus(r) == PGRES_TUPLES_OK)
-  Variable,  // name: path of a bool, or of a pointer or optional that is tested (engaged)
+  Variable,  // name: path of a bool, or of a pointer or optional that is tested (engaged; of a field with "?" behind it: "this.c_?")
   Not, And, Or,  // args
 };
 PGLOCKLINT_ENUM_NAMES(HostTruthKind, "unknown", "constant", "answer", "success", "variable", "not", "and", "or")

@@ -355,6 +355,33 @@ void levels(pqxx::connection& c) {
   CHECK(begin.at("name") == "serializable");
 }
 
+TEST_CASE("a lambda whose calls are seen is a function of its own") {
+  const json unit = facts(std::string(kPrelude) + R"cpp(
+template <class F> struct Finally { explicit Finally(F f) : f_(std::move(f)) {} ~Finally() { f_(); } F f_; };
+template <class F> void with(PGconn* c, F f) { Guard g(c); f(); }
+void library(void (*)(), const std::string&);
+void leave(PGconn* c) { Finally end([&] { PQfinish(c); }); work(); }
+void passed(PGconn* c, long key) { with(c, [c, key] { PQreset(c); }); }
+void named(PGconn* c) { const auto again = [&] { PQreset(c); }; again(); }
+)cpp");
+  CHECK(shape(function(unit, "leave")) ==
+        "a: Finally <local end>; work <>; Finally's destructor <local end> -> b | c\n"
+        "b:\n"
+        "c: Finally's destructor <local end> -> d\n"
+        "d: throw\n");
+  CHECK(aliases(function(unit, "leave")) == std::vector<std::string>{"made.c <- parameter 0"});
+  CHECK(aliases(function(unit, "Finally::constructor")) == std::vector<std::string>{"this.f_ <- parameter 0"});
+  CHECK(aliases(function(unit, "passed")) == std::vector<std::string>{"made.c <- parameter 0", "made.key <- parameter key"});
+  CHECK(shape(function(unit, "named")).starts_with("a: operator() <local again>"));
+  int bodies = 0;
+  for (const json& f : unit.at("functions"))
+    if (text(f, "name").starts_with("(lambda ")) {
+      ++bodies;
+      CHECK(shape(f).find(" <this.c>") != std::string::npos);
+    }
+  CHECK(bodies == 3);
+}
+
 TEST_CASE("goto, setjmp and C") {
   const json unit = facts(R"cpp(
 #include <libpq-fe.h>

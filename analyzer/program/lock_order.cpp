@@ -52,7 +52,7 @@ bool comparesAnything(const Expr& e) {
 
 class Order {
  public:
-  Order(const Program& program, const LockStates& locks) : program_(program), locks_(locks) {}
+  Order(const Program& program, const LockStates& locks) : program_(program), locks_(locks), node_of_(locks.keys.size(), kNotAsked) {}
 
   std::vector<OrderCycle> run() {
     for (const FunctionLocks& f : locks_.functions)
@@ -68,16 +68,19 @@ class Order {
   }
 
  private:
-  using Node = std::size_t;
+  using Node = std::uint32_t;
+  static constexpr Node kNotAsked = ~0U, kNoNode = ~0U - 1;
+  using Gates = std::vector<std::pair<KeyId, LockMode>>;
 
   std::tuple<int, std::uint32_t> placeOf(const OrderEdge& e) const { return {e.unit, locks_.event(e.event).range.begin}; }
 
-  // Class of a key; none for those of which nothing is known.
-  std::optional<Node> node(KeyId key) {
+  // Class of a key; kNoNode for those of which nothing is known.
+  Node node(KeyId key) {
+    Node& known = node_of_[static_cast<std::size_t>(key)];
+    if (known != kNotAsked) return known;
     const KeyInfo& k = locks_.keys.at(key);
-    if (k.class_text == "(*)" || k.class_text == "*" || k.class_text == "(*, *)" || k.class_text.empty()) return std::nullopt;
-    const std::string name = (k.form == KeyForm::Pair ? "pair " : "bigint ") + k.class_text;
-    return nodes_.try_emplace(name, nodes_.size()).first->second;
+    if (k.class_text == "(*)" || k.class_text == "*" || k.class_text == "(*, *)" || k.class_text.empty()) return known = kNoNode;
+    return known = nodes_.try_emplace({k.form, k.class_text}, static_cast<Node>(nodes_.size())).first->second;
   }
 
   void collect(const FunctionLocks& f) {
@@ -95,57 +98,74 @@ class Order {
   static bool firmly(const Hold& h, const KeyInfo& k) { return h.mustHold() || (!k.exact && h.mayHold()); }
 
   void from(const LockState& s, const FunctionLocks& f, EventId event, EventId inner, KeyId wanted, LockMode mode,
-            const std::vector<std::pair<KeyId, LockMode>>& held_inside) {
+            const Gates& held_inside) {
     const auto holds = [&](LockMode m) {
       const Hold* h = s.find(wanted, m);
       return h != nullptr && h->mustHold() && locks_.keys.at(wanted).exact;
     };
     if (holds(mode) || holds(LockMode::Exclusive)) return;
     if (std::any_of(held_inside.begin(), held_inside.end(), [&](const auto& h) { return h.first == wanted; })) return;
-    std::vector<std::pair<KeyId, LockMode>> gates = held_inside;
-    for (const Hold& h : s.holds)
-      if (h.mustHold() && locks_.keys.at(h.key).exact) gates.emplace_back(h.key, h.mode);
+    OrderEdge edge{kUnknownKey, wanted, mode, mode, -1, event, inner, f.unit, f.function, nullptr};
+    const auto gates = [&] {  // the same for all edges
+      if (edge.gates) return;
+      Gates all = held_inside;
+      for (const Hold& h : s.holds)
+        if (h.mustHold() && locks_.keys.at(h.key).exact) all.emplace_back(h.key, h.mode);
+      edge.gates = std::make_shared<const Gates>(std::move(all));
+    };
     for (const Hold& h : s.holds) {
       if (h.key == wanted || h.taken.empty() || !firmly(h, locks_.keys.at(h.key))) continue;
-      add({h.key, wanted, h.mode, mode, h.taken.front(), event, inner, f.unit, f.function, gates}, s);
+      edge.held = h.key, edge.held_mode = h.mode, edge.taken = h.taken.front();
+      add(edge, gates);
     }
-    for (const auto& [key, held_mode] : held_inside)  // the callee's own order, with the keys of this call
-      if (key != wanted && key != kUnknownKey && locks_.keys.at(key).constant) add({key, wanted, held_mode, mode, event, event, inner, f.unit, f.function, gates}, s);
+    for (const auto& [key, held_mode] : held_inside) {  // the callee's own order, with the keys of this call
+      if (key == wanted || key == kUnknownKey || !locks_.keys.at(key).constant) continue;
+      edge.held = key, edge.held_mode = held_mode, edge.taken = event;
+      add(edge, gates);
+    }
   }
 
-  void add(OrderEdge e, const LockState& s) {
-    const std::optional<Node> a = node(e.held), b = node(e.wanted);
+  // `gates` completes the edge: for those that are kept.
+  template <class FillGates>
+  void add(const OrderEdge& e, const FillGates& gates) {
+    const Node a = node(e.held), b = node(e.wanted);
     const KeyInfo &held = locks_.keys.at(e.held), &wanted = locks_.keys.at(e.wanted);
-    if (held.form == wanted.form && held.class_text == wanted.class_text) return sameClass(std::move(e), held, wanted, s);
-    if (!a || !b) return;
-    std::vector<OrderEdge>& all = edges_[{*a, *b}];
-    const bool known = std::any_of(all.begin(), all.end(), [&](const OrderEdge& x) {
+    if (a == b && held.form == wanted.form && held.class_text == wanted.class_text) {
+      if (!sameClass(e, held, wanted)) return;
+      gates();
+      cycles_.push_back({{e}, true});
+      return;
+    }
+    if (a == kNoNode || b == kNoNode) return;
+    std::vector<OrderEdge>& all = edges_[{a, b}];
+    const bool known = all.size() >= kMostWitnesses || std::any_of(all.begin(), all.end(), [&](const OrderEdge& x) {
       return x.event == e.event && x.taken == e.taken && x.inner == e.inner && x.held_mode == e.held_mode && x.wanted_mode == e.wanted_mode;
     });
-    if (!known && all.size() < kMostWitnesses) all.push_back(std::move(e));
+    if (known) return;
+    gates();
+    all.push_back(e);
   }
 
   // lock(from); lock(to): each order happens, with the arguments the other way round.
-  void sameClass(OrderEdge e, const KeyInfo& held, const KeyInfo& wanted, const LockState&) {
+  bool sameClass(const OrderEdge& e, const KeyInfo& held, const KeyInfo& wanted) {
     const bool host = e.function->kind == FunctionKind::HostFunction;
-    if (!host && e.function->kind != FunctionKind::Routine && e.function->kind != FunctionKind::Procedure) return;  // no arguments
-    if (held.constant || !held.exact || !wanted.exact || held.older || e.taken == e.event) return;
-    if (e.held_mode == LockMode::Shared && e.wanted_mode == LockMode::Shared) return;
-    if (locks_.event(e.taken).call != nullptr && locks_.event(e.taken).call == locks_.event(e.event).call) return;
+    if (!host && e.function->kind != FunctionKind::Routine && e.function->kind != FunctionKind::Procedure) return false;  // no arguments
+    if (held.constant || !held.exact || !wanted.exact || held.older || e.taken == e.event) return false;
+    if (e.held_mode == LockMode::Shared && e.wanted_mode == LockMode::Shared) return false;
+    if (locks_.event(e.taken).call != nullptr && locks_.event(e.taken).call == locks_.event(e.event).call) return false;
     for (const std::string_view extreme : {"least", "greatest", "min", "max"})
-      if (containsChoice(held, extreme) || containsChoice(wanted, extreme)) return;
+      if (containsChoice(held, extreme) || containsChoice(wanted, extreme)) return false;
     std::size_t differing = 0;
     for (std::size_t i = 0; i < held.parts.size() && i < wanted.parts.size(); ++i)
       if (!sameValue(stripCasts(held.parts[i]), stripCasts(wanted.parts[i]))) ++differing;
-    if (differing != 1) return;
+    if (differing != 1) return false;
     std::set<std::string> a, b;
     for (const Value& v : held.parts) collectNames(v, a);
     for (const Value& v : wanted.parts) collectNames(v, b);
-    if (a.empty() || b.empty() || a == b || compares(*e.function)) return;
+    if (a.empty() || b.empty() || a == b || compares(*e.function)) return false;
     // Both orders in one function of the host program: it chooses between them, by a comparison that we do not see.
-    if (host && !both_ways_[e.function].emplace(e.held, e.wanted).second) return;
-    if (!told_.insert({e.function, e.event}).second) return;
-    cycles_.push_back({{std::move(e)}, true});
+    if (host && !both_ways_[e.function].emplace(e.held, e.wanted).second) return false;
+    return told_.insert({e.function, e.event}).second;
   }
 
   // The function compares things with < or sorts them: then it may well know the order.
@@ -160,9 +180,9 @@ class Order {
   }
 
   bool gated(const OrderEdge& x, const OrderEdge& y) const {
-    for (const auto& [key, mode] : x.gates) {
+    for (const auto& [key, mode] : *x.gates) {
       if (key == x.held || key == x.wanted || !locks_.keys.at(key).constant) continue;
-      for (const auto& [other, other_mode] : y.gates)
+      for (const auto& [other, other_mode] : *y.gates)
         if (other == key && other != y.held && other != y.wanted && conflict(mode, other_mode)) return true;
     }
     return false;
@@ -194,7 +214,8 @@ class Order {
     return found.size();
   }
 
-  // At the edge that breaks the majority; of equals, at the path that stands last.
+  // At the edge that breaks the majority; of equals, at the path that stands last. One circle for an acquisition: the keys held there may
+  // close many, and mending one usually mends all.
   template <class Meet>
   void reportPair(std::vector<const OrderEdge*>& one, std::vector<const OrderEdge*>& other, const Meet& meet) {
     const auto later = [&](const OrderEdge* a, const OrderEdge* b) { return placeOf(*a) > placeOf(*b); };
@@ -203,9 +224,11 @@ class Order {
     const std::size_t m = functionsOf(one), n = functionsOf(other);
     const bool first = m != n ? m < n : placeOf(*one.front()) > placeOf(*other.front());
     const OrderEdge& minority = first ? *one.front() : *other.front();
+    if (reported_.count(minority.event) != 0) return;
     for (const OrderEdge* e : first ? other : one)
       if (meet(minority, *e)) {
         cycles_.push_back({{minority, *e}, false});
+        reported_.insert(minority.event);
         return;
       }
   }
@@ -260,8 +283,10 @@ class Order {
 
   const Program& program_;
   const LockStates& locks_;
-  std::map<std::string, Node> nodes_;
+  std::vector<Node> node_of_;  // by key
+  std::map<std::pair<KeyForm, std::string>, Node> nodes_;
   std::map<std::pair<Node, Node>, std::vector<OrderEdge>> edges_;
+  std::set<EventId> reported_;
   std::set<Node> joined_;
   std::set<std::pair<const Function*, EventId>> told_;
   std::unordered_map<const Function*, std::set<std::pair<KeyId, KeyId>>> both_ways_;

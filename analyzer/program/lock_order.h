@@ -1,6 +1,7 @@
 // Lock order over the whole program: which key classes are waited for while which others are held, and where two paths disagree.
 #pragma once
-#include <string>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "program/lock_state.h"
@@ -14,7 +15,7 @@ struct OrderEdge {
   EventId taken = -1, event = -1, inner = -1;
   int unit = -1;
   const Function* function = nullptr;
-  std::vector<std::pair<KeyId, LockMode>> gates;  // further keys that are certainly held
+  std::shared_ptr<const std::vector<std::pair<KeyId, LockMode>>> gates;  // further keys that are certainly held
 };
 
 // Edges that close a circle, the one to report first. Two of one class with itself: `same_class`, one edge.

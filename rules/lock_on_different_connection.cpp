@@ -11,6 +11,9 @@
 // In C++ it looks at functions that take sessions for themselves (a pool's checkout, a helper that checks one out for each statement): a
 // lock whose own session neither works under it nor releases it, although another session of the same function does.
 #include <algorithm>
+#include <limits>
+#include <map>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -34,39 +37,77 @@ bool sameKey(const LockSite& a, const LockSite& b) {
   return a.key.form == b.key.form && a.key.form != KeyForm::Unknown && a.key.class_text == b.key.class_text;
 }
 
-const LockSite* releaseOf(const LockSite& lock, const Event& event, const Sites& sites) {
-  for (const Statement& s : event.statement) {
-    const auto here = sites.by_statement.find(&s);
-    if (here == sites.by_statement.end()) continue;
-    for (const LockSite* other : here->second)
-      if (other->lock->operation == LockOperation::ReleaseAll || (other->lock->operation == LockOperation::Release && sameKey(lock, *other)))
-        return other;
-  }
-  return nullptr;
-}
+// What a script does, by moment, so that what comes after a lock is found without reading on from each.
+class ScriptDeeds {
+ public:
+  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
-void checkLock(const LockSite& site, const ScriptSessions& script, const Sites& sites, Report& report) {
-  const int found = script.momentOf(site.statement);
-  if (found < 0) return;
+  struct Release {
+    std::size_t moment = 0, number = 0;  // number: in written order
+    const LockSite* site = nullptr;
+  };
+
+  ScriptDeeds(const ScriptSessions& script, const Sites& sites, const Catalogue& catalogue) {
+    for (std::size_t i = 0; i < script.moments().size(); ++i) {
+      const Event& event = *script.moments()[i].event;
+      if (isWork(event, catalogue)) work_.push_back(i);
+      for (const Statement& s : event.statement)
+        if (const auto here = sites.by_statement.find(&s); here != sites.by_statement.end())
+          for (const LockSite* site : here->second) add(*site, i);
+    }
+  }
+
+  // The first work after moment `after`; kNone if there is none.
+  std::size_t workAfter(std::size_t after) const {
+    const auto found = std::upper_bound(work_.begin(), work_.end(), after);
+    return found == work_.end() ? kNone : *found;
+  }
+
+  // The first release of the lock's key after that moment; without a site if there is none.
+  Release releaseAfter(const LockSite& lock, std::size_t after) const {
+    Release first = firstAfter(all_, after);
+    if (const auto of_key = of_key_.find(keyOf(lock)); of_key != of_key_.end())
+      if (const Release r = firstAfter(of_key->second, after); r.site && (!first.site || r.number < first.number)) first = r;
+    return first;
+  }
+
+ private:
+  using Key = std::pair<KeyForm, std::string>;
+  static Key keyOf(const LockSite& site) { return {site.key.form, site.key.class_text}; }
+
+  void add(const LockSite& site, std::size_t moment) {
+    const Release release{moment, count_++, &site};
+    if (site.lock->operation == LockOperation::ReleaseAll) all_.push_back(release);
+    else if (site.lock->operation == LockOperation::Release && site.key.form != KeyForm::Unknown) of_key_[keyOf(site)].push_back(release);
+  }
+
+  static Release firstAfter(const std::vector<Release>& releases, std::size_t after) {
+    const auto found = std::upper_bound(releases.begin(), releases.end(), after, [](std::size_t moment, const Release& r) { return moment < r.moment; });
+    return found == releases.end() ? Release{} : *found;
+  }
+
+  std::vector<std::size_t> work_;
+  std::vector<Release> all_;
+  std::map<Key, std::vector<Release>> of_key_;
+  std::size_t count_ = 0;
+};
+
+void checkLock(const LockSite& site, const ScriptSessions& script, std::size_t moment, const ScriptDeeds& deeds, Report& report) {
   const std::vector<Moment>& moments = script.moments();
-  const int session = moments[static_cast<std::size_t>(found)].session;
-  const Catalogue& catalogue = report.program().catalogue;
-  const Unit& unit = report.program().units[static_cast<std::size_t>(site.unit)];
+  const int session = moments[moment].session;
   const SessionOp* end = script.session(session).ended_by;
   if (!end) return;
+  const Unit& unit = report.program().units[static_cast<std::size_t>(site.unit)];
+  const std::size_t next_work = deeds.workAfter(moment);
+  const ScriptDeeds::Release next_release = deeds.releaseAfter(site, moment);
+  const LockSite* release = next_release.site;
+  if (!release && next_work == ScriptDeeds::kNone) return;
+  if (release && moments[next_release.moment].session == session) return;
   const Event* work = nullptr;
-  const LockSite* release = nullptr;
-  for (std::size_t i = static_cast<std::size_t>(found) + 1; i < moments.size() && !release; ++i) {
-    const Event& event = *moments[i].event;
-    const LockSite* released = releaseOf(site, event, sites);
-    if (moments[i].session == session) {
-      if (released || isWork(event, catalogue)) return;
-      continue;
-    }
-    release = released;
-    if (!release && !work && isWork(event, catalogue)) work = &event;
+  if (next_work != ScriptDeeds::kNone) {
+    if (moments[next_work].session == session) return;
+    if (!release || next_work < next_release.moment) work = moments[next_work].event;
   }
-  if (!release && !work) return;
   const bool reconnect = end->verb == SessionVerb::Reconnect;
   Finding& f = report.at(site, site.call->range,
                          fmt::format("{} takes a lock of this session, and the session ends {}: the lock is gone before {}. {}", callText(site),
@@ -138,14 +179,10 @@ void check(const Program& program, Report& report) {
   for (const LockSite& site : program.sites)
     if (site.live && site.direct() && site.function && site.function->kind == FunctionKind::HostFunction && site.statement && hosts.insert(site.function).second)
       checkHost(*site.function, paths, sites, report);
-  std::unordered_map<const Function*, ScriptSessions> scripts;
-  const Expr* last = nullptr;
-  for (const LockSite& site : program.sites) {
-    if (!site.live || site.host != SiteHost::Statement || !site.function || !site.statement || !site.lock || site.call == last) continue;
-    if (site.function->kind != FunctionKind::Script || !site.lock->acquires() || site.lock->scope != LockScope::Session) continue;
-    last = site.call;
-    checkLock(site, scripts.try_emplace(site.function, *site.function).first->second, sites, report);
-  }
+  std::unordered_map<const Function*, ScriptDeeds> deeds;
+  forEachSessionLock(program, [&](const LockSite& site, const ScriptSessions& script, std::size_t moment) {
+    checkLock(site, script, moment, deeds.try_emplace(site.function, script, sites, program.catalogue).first->second, report);
+  });
 }
 
 }  // namespace

@@ -7,8 +7,6 @@
 //
 // A connection is matched with the configurations of poolers in the tree by port, host, database and user. Where it leads nobody can
 // tell from here ("$DATABASE_URL"), it is a warning; a connection to the server's own port is none.
-#include <unordered_map>
-
 #include <fmt/format.h>
 
 #include "all_rules.h"
@@ -66,24 +64,21 @@ void checkHost(const LockSite& site, HostPaths& paths, HostConnections& connecti
 }
 
 void check(const Program& program, Report& report) {
-  std::unordered_map<const Function*, ScriptSessions> scripts;
   HostPaths paths(program);
   HostConnections connections(program, paths);
   const Expr* last = nullptr;
   for (const LockSite& site : program.sites) {
-    if (!site.live || site.host != SiteHost::Statement || !site.function || !site.statement || !site.lock || site.call == last) continue;
-    if (!site.lock->acquires() || site.lock->scope != LockScope::Session) continue;
-    if (site.function->kind == FunctionKind::HostFunction && site.direct()) checkHost(site, paths, connections, report), last = site.call;
-    if (site.function->kind != FunctionKind::Script) continue;
+    if (!site.live || !site.direct() || site.host != SiteHost::Statement || !site.function || !site.statement || !site.lock || site.call == last) continue;
+    if (site.function->kind != FunctionKind::HostFunction || !site.lock->acquires() || site.lock->scope != LockScope::Session) continue;
+    checkHost(site, paths, connections, report);
     last = site.call;
-    const ScriptSessions& script = scripts.try_emplace(site.function, *site.function).first->second;
-    const int moment = script.momentOf(site.statement);
-    if (moment < 0) continue;
-    const Session& session = script.session(script.moments()[static_cast<std::size_t>(moment)].session);
-    if (!session.target_written) continue;
+  }
+  forEachSessionLock(program, [&](const LockSite& site, const ScriptSessions& script, std::size_t moment) {
+    const Session& session = script.session(script.moments()[moment].session);
+    if (!session.target_written) return;
     const PoolerFinding found = poolerOf(session.target, program);
     if (found.match != PoolerMatch::None) reportSite(site, found, site.unit, session.begun_by ? session.begun_by->range : SourceRange{}, report);
-  }
+  });
 }
 
 }  // namespace

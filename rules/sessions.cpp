@@ -25,4 +25,16 @@ int ScriptSessions::momentOf(const Statement* statement) const {
   return found == at_.end() ? -1 : found->second;
 }
 
+void forEachSessionLock(const Program& program, const std::function<void(const LockSite&, const ScriptSessions&, std::size_t)>& f) {
+  std::unordered_map<const Function*, ScriptSessions> scripts;
+  const Expr* last = nullptr;
+  for (const LockSite& site : program.sites) {
+    if (!site.live || site.host != SiteHost::Statement || !site.function || !site.statement || !site.lock || site.call == last) continue;
+    if (site.function->kind != FunctionKind::Script || !site.lock->acquires() || site.lock->scope != LockScope::Session) continue;
+    last = site.call;
+    const ScriptSessions& script = scripts.try_emplace(site.function, *site.function).first->second;
+    if (const int moment = script.momentOf(site.statement); moment >= 0) f(site, script, static_cast<std::size_t>(moment));
+  }
+}
+
 }  // namespace pglocklint

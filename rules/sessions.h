@@ -1,5 +1,6 @@
 // A script cut into its sessions: psql processes of a shell script, and what \c separates.
 #pragma once
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -25,15 +26,19 @@ class ScriptSessions {
  public:
   explicit ScriptSessions(const Function& script);
 
+  // In written order; sessions follow one another.
   const std::vector<Moment>& moments() const { return moments_; }
   const Session& session(int index) const { return sessions_[static_cast<std::size_t>(index)]; }
   // Index into moments(), or -1.
   int momentOf(const Statement* statement) const;
 
  private:
-  std::vector<Moment> moments_;  // in written order
+  std::vector<Moment> moments_;
   std::vector<Session> sessions_;
   std::unordered_map<const Statement*, int> at_;
 };
+
+// Calls f for each session lock that a live script takes, each call once, with its script and the index of its moment there.
+void forEachSessionLock(const Program& program, const std::function<void(const LockSite&, const ScriptSessions&, std::size_t)>& f);
 
 }  // namespace pglocklint

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cli/terminal.h"
+#include "cli/until_exit.h"
 #include "program/program.h"
 #include "report/json.h"
 #include "report/sarif.h"
@@ -83,7 +84,8 @@ int check(const CheckOptions& options) {
   std::string error;
   if (!settleOptions(options, {}, error)) return fail(options, error);  // a mistyped rule should not wait for the files
   Progress progress("reading files");
-  Project project = openProject(options.read);                                        // discover, read facts
+  const UntilExit<Project> opened([&] { return openProject(options.read); });          // discover, read facts
+  Project& project = *opened;
   if (!project.error.empty()) return fail(options, project.error);
   auto settle_options = settleOptions(options, project.config, error);
   if (!settle_options || !loadBaseline(options, *settle_options, error)) return fail(options, error);
@@ -91,7 +93,8 @@ int check(const CheckOptions& options) {
 
   progress.stage("analyzing");
   const auto in_parallel = [&](std::size_t n, const std::function<void(std::size_t)>& f) { parallelFor(n, options.read.threads, kLargeStack, f); };
-  Program program = link(std::move(project.facts.units), in_parallel);                // link
+  const UntilExit<Program> linked([&] { return link(std::move(project.facts.units), in_parallel); });  // link
+  Program& program = *linked;
   program.poolers = std::move(project.facts.poolers);
   program.pooler_mode = project.config.pooler;
   SourceCache sources(project.facts.source);

@@ -26,17 +26,21 @@ std::span<const Rule> allRules() {
       kUnlockMismatch,                    // AL302
       kUnlockBeforeCommit,                // AL303
       kXactLockOutsideTransaction,        // AL304
+      kSessionLockInTransaction,          // AL305
       kSessionLockWithTransactionPooler,  // AL306
       kXactLockReleasedBySavepoint,       // AL307
       kLockOnDifferentConnection,         // AL308
       kTryResultIgnored,                  // AL309
+      kBlockingWithoutTimeout,            // AL310
       kContinueAfterLockFailure,          // AL311
       kStackedLock,                       // AL312
       kXactLockLostAtCommit,              // AL313
+      kLockOnAnyHost,                     // AL314
       kInconsistentLockOrder,             // AL401
       kLockUpgrade,                       // AL402
       kStaleSnapshot,                     // AL501
       kPgLocksDecode,                     // AL504
+      kLockInIdleTransaction,             // AL507
       kStatementNotUnderstood,            // AL901
       kUnusedAllow,                       // AL902
       kAllowWithoutReason,                // AL903

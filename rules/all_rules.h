@@ -27,19 +27,23 @@ extern const Rule kSessionLockNotReleased;            // AL301
 extern const Rule kUnlockMismatch;                    // AL302
 extern const Rule kUnlockBeforeCommit;                // AL303
 extern const Rule kXactLockOutsideTransaction;        // AL304
+extern const Rule kSessionLockInTransaction;          // AL305
 extern const Rule kSessionLockWithTransactionPooler;  // AL306
 extern const Rule kXactLockReleasedBySavepoint;       // AL307
 extern const Rule kLockOnDifferentConnection;         // AL308
 extern const Rule kTryResultIgnored;                  // AL309
+extern const Rule kBlockingWithoutTimeout;            // AL310
 extern const Rule kContinueAfterLockFailure;          // AL311
 extern const Rule kStackedLock;                       // AL312
 extern const Rule kXactLockLostAtCommit;              // AL313
+extern const Rule kLockOnAnyHost;                     // AL314
 // AL4xx: order and deadlock
 extern const Rule kInconsistentLockOrder;             // AL401
 extern const Rule kLockUpgrade;                       // AL402
 // AL5xx: snapshots, and reading pg_locks
 extern const Rule kStaleSnapshot;                     // AL501
 extern const Rule kPgLocksDecode;                     // AL504
+extern const Rule kLockInIdleTransaction;             // AL507
 // AL9xx: the run itself
 extern const Rule kStatementNotUnderstood;            // AL901
 extern const Rule kUnusedAllow;                       // AL902

@@ -117,7 +117,10 @@ class Carrier {
   void modify(const Query& q, const Sources& ctes) {
     Sources sources;
     for (const FromItem& f : q.from) from(f, ctes, sources);
-    decides_ |= !sources.empty();
+    for (const Expr& e : q.where) decides_ |= carries(e, sources, ctes);
+    for (const auto* list : {&q.sets, &q.returning})
+      for (const Target& t : *list) decides_ |= carries(t.expr, sources, ctes) || (t.expr.kind == ExprKind::Star && !sources.empty());
+    decides_ |= q.kind == QueryKind::Merge && !sources.empty();
     struct V {
       const Carrier& self;
       const Sources& ctes;

@@ -23,12 +23,26 @@ std::span<const Dominance> dominanceTable() {
       Dominance{"AL203", "AL202", "unstable-key/bad_hashed.sql"},
       Dominance{"AL203", "AL204", "unstable-key/bad_folded.sql"},
       Dominance{"AL203", "AL206", "unstable-key/bad_narrowed.sql"},
+      // Keys in no order: a loop over them meets itself, whatever else is held.
+      Dominance{"AL104", "AL401", "unordered-lock-set/bad_loop_under_another.sql"},
+      // An upgrade deadlocks with itself: that it also stacks, or stands in a circle, follows.
+      Dominance{"AL402", "AL312", "lock-upgrade/bad_loop.sql"},
+      Dominance{"AL402", "AL401", "lock-upgrade/bad_in_circle.sql"},
+      // The savepoint or COMMIT that ends the lock, where on another path no transaction was open at all.
+      Dominance{"AL307", "AL304", "xact-lock-released-by-savepoint/bad_branch.sql"},
+      Dominance{"AL313", "AL304", "xact-lock-lost-at-commit/bad_branch.sql"},
+      // An unlock that misses its lock: the lock is left over, and where it misses by the form, the forms are mixed.
+      Dominance{"AL302", "AL201", "unlock-mismatch/bad_form_in_script.sql"},
+      Dominance{"AL302", "AL301", "unlock-mismatch/bad_left_over.sql"},
+      // Released in another session: it is not held there.
+      Dominance{"AL308", "AL302", "lock-on-different-connection/bad_again.sh"},
       // Behind a transaction pooler lock and release meet different sessions wherever they stand.
       Dominance{"AL306", "AL308", "session-lock-with-transaction-pooler/bad_two_processes"},
       // Locked on one connection and released on another: that the first keeps the lock follows from it.
       Dominance{"AL308", "AL301", "lock-on-different-connection/bad_checkouts.cpp"},
       // Taken again while it is held: that the lock is left over in the end follows from it.
       Dominance{"AL312", "AL301", "stacked-lock/bad_loop.sql"},
+      Dominance{"AL312", "AL302", "stacked-lock/bad_wrong_release.sql"},
   };
   return kTable;
 }

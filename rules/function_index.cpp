@@ -87,7 +87,9 @@ void FunctionIndex::readStatement(const Statement& s, std::int32_t block, const 
         reads(e.name);
     });
   if (locks) lock_results_.insert(s.into.begin(), s.into.end());
+  if (s.context == PlContext::OpenCursor && !s.query.empty()) opens_[s.name].push_back(&s);
   for (std::size_t i = 0; i < s.into.size(); ++i) {
+    if (s.kind == StatementKind::Fetch && s.loop_depth > 0) fetches_[s.into[i]].push_back(&s);
     const bool one = !s.query.empty() && i < s.query[0].targets.size();
     if (!s.query.empty()) assignments_[s.into[i]].push_back({&s, one ? &s.query[0].targets[i].expr : nullptr});
     if (s.context == PlContext::ForQuery || s.context == PlContext::ForRange) loops_[s.into[i]].push_back(&s);
@@ -111,6 +113,18 @@ void FunctionIndex::readFlow(const Catalogue& catalogue) {
 bool FunctionIndex::isRead(std::string_view variable, const Statement* except) const {
   if (unreadable_) return true;
   return std::ranges::any_of(listOf(readers_, variable), [&](const Statement* s) { return s != except; });
+}
+
+const Statement* FunctionIndex::fetchInLoop(std::string_view variable) const {
+  const auto found = fetches_.find(variable);
+  return found == fetches_.end() ? nullptr : found->second.front();
+}
+
+const Query* FunctionIndex::cursorQuery(std::string_view cursor) const {
+  for (const Variable& v : function_.variables)
+    if (v.name == cursor && !v.query.empty()) return &v.query[0];
+  const auto opened = opens_.find(cursor);
+  return opened == opens_.end() || opened->second.size() != 1 ? nullptr : &opened->second[0]->query[0];
 }
 
 std::span<const Assignment> FunctionIndex::assignments(std::string_view variable) const {

@@ -43,6 +43,9 @@ class FunctionIndex {
 
   // The last loop that begins before `offset`, lies further out than `depth` and runs over that variable; null if none.
   const Statement* loopOver(std::string_view variable, std::uint32_t offset, std::uint32_t depth) const;
+  // A FETCH inside of a loop gives the variable its value; the query of a cursor, if there is one.
+  const Statement* fetchInLoop(std::string_view variable) const;
+  const Query* cursorQuery(std::string_view cursor) const;
   bool unreadable() const { return unreadable_; }  // a statement in it was not read
   bool endsTransactions() const { return ends_transactions_; }
 
@@ -61,7 +64,7 @@ class FunctionIndex {
 
   const Function& function_;
   std::set<std::string, std::less<>> variables_, lock_results_;
-  ByName<const Statement*> readers_, loops_;
+  ByName<const Statement*> readers_, loops_, fetches_, opens_;
   ByName<Assignment> assignments_;
   ByName<TestedVariable> tests_;
   std::unordered_map<const Statement*, std::int32_t> block_;

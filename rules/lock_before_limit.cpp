@@ -12,7 +12,8 @@
 //
 // A FOR loop of PL/pgSQL fetches 10 rows ahead, then 50: left by EXIT or RETURN, it has locked rows that the loop never saw.
 //
-// A cursor that is moved (MOVE) computes the rows it passes over, and one that steps back computes them again.
+// A cursor that is moved (MOVE, FETCH ABSOLUTE, FETCH RELATIVE, FETCH LAST) computes the rows it passes over, and one that steps back
+// computes them again. COMMIT runs what is left of a cursor WITH HOLD.
 //
 // Silent where a sub-select with LIMIT (or OFFSET 0, or a MATERIALIZED CTE) has picked the rows before the call.
 #include <algorithm>
@@ -49,7 +50,9 @@ constexpr Reason kReasons[] = {
      "LIMIT is applied here, after the function has run"},
     {Cause::LoopPrefetch, "the loop",
      "PL/pgSQL fetches 10 rows ahead, then 50, and the loop can be left before it has seen them", "the loop's query"},
-    {Cause::MoveCursor, "MOVE", "MOVE computes the rows it passes over", "MOVE passes over rows here"},
+    {Cause::MoveCursor, "the cursor's move", "a cursor computes the rows that MOVE, FETCH ABSOLUTE and FETCH RELATIVE pass over",
+     "passes over rows here"},
+    {Cause::DeclareOnly, "nobody fetches", "COMMIT runs the rest of the query of a cursor WITH HOLD and stores its rows", "COMMIT runs it to its end"},
 };
 
 const Reason* reasonFor(Cause cause) {
@@ -61,7 +64,8 @@ const Reason* reasonFor(Cause cause) {
 std::vector<Blame> cutting(const Evaluation& e) {
   std::vector<Blame> out;
   const auto take = [&](const Blame& b) {
-    if (reasonFor(b.cause)) out.push_back(b);
+    const bool held_open = b.cause == Cause::DeclareOnly && e.rows == Rows::PlanDependent;  // WITH HOLD, and no COMMIT in view
+    if (reasonFor(b.cause) && !held_open) out.push_back(b);
   };
   take(e.rows_blame);
   std::for_each(e.others.begin(), e.others.end(), take);
@@ -71,6 +75,7 @@ std::vector<Blame> cutting(const Evaluation& e) {
 std::string remedy(const Evaluation& e) {
   if (e.rows_blame.cause == Cause::LoopPrefetch)
     return "Read the rows without locking and take the lock inside the loop, one row at a time.";
+  if (e.rows_blame.cause == Cause::DeclareOnly) return "Lock the rows that were fetched, in a statement of their own.";
   if (e.rows_blame.cause == Cause::MoveCursor) return "Lock after the cursor has been placed, in a statement of its own.";
   return "Pick the rows first, in a sub-select with its own ORDER BY and LIMIT, which PostgreSQL never merges, and lock in "
          "the outer select list: SELECT lock(q.id) FROM (SELECT id FROM … WHERE … ORDER BY id LIMIT n) AS q.";
@@ -91,8 +96,8 @@ void reportDiscarded(const LockSite& site, const Evaluation& e, const std::vecto
   if (isCondition(e.position) && reason.cause == Cause::Limit)
     why = "a condition is tested while rows are read, before they are sorted, grouped or cut off";
   Finding& f = report.at(site, site.call->range,
-                         fmt::format("{} {} for rows that {} then discards: {}. {} {}", callText(site), often, reason.clause,
-                                     why, effect, remedy(e)));
+                         fmt::format("{} {} for rows that {}{}: {}. {} {}", callText(site), often, reason.clause,
+                                     reason.cause == Cause::DeclareOnly ? "" : " then discards", why, effect, remedy(e)));
   for (const Blame& b : blames)
     if (b.range.known()) f.related.push_back(report.place(site.unit, b.range, std::string(reasonFor(b.cause)->here)));
 }

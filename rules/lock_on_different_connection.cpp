@@ -117,7 +117,10 @@ void checkLock(const LockSite& site, const ScriptSessions& script, std::size_t m
                                                : "Give lock and work to one psql, for example psql -c 'SELECT pg_advisory_lock(…)' -f work.sql."));
   if (reconnect) f.related.push_back(report.place(site.unit, end->range, "another session begins here"));
   if (work) f.related.push_back(report.place(site.unit, placeOf(*work, unit), "done in another session, without the lock"));
-  if (release) f.related.push_back(report.place(site.unit, release->call->range, "another session: there is nothing to release"));
+  if (release) {
+    f.related.push_back(report.place(site.unit, release->call->range, "another session: there is nothing to release"));
+    report.alsoAbout(f, site.unit, release->call->range);
+  }
 }
 
 // What a host function does on sessions that it takes for itself: its lock calls and its work, in written order.

@@ -6,6 +6,8 @@
 // Then every session of the server gets "out of shared memory", pg_try_advisory_lock raises instead of returning false, and
 // new connections are refused.
 //
+// A loop over the whole table that takes a lock in each round and keeps it does the same.
+//
 // Silent where a condition or LIMIT chooses rows, for a constant key (one entry, taken again and again), for temporary
 // tables and for transition tables of triggers, which hold what somebody chose before.
 #include <map>
@@ -14,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "all_rules.h"
+#include "function_index.h"
 #include "program/walk.h"
 #include "wording.h"
 
@@ -67,12 +70,40 @@ class ChosenBefore {
   std::map<const Function*, MadeTables> made_;
 };
 
+// FOR r IN SELECT … FROM relation LOOP … lock(r.id): the relation, if the loop runs over all of it and the locks stay held.
+std::string loopedRelation(const LockSite& site, const FunctionIndex& index) {
+  if (!site.direct() || site.statement->loop_depth == 0 || index.endsTransactions()) return "";
+  const Statement* loop = nullptr;
+  for (const Expr& a : site.call->args) {
+    const Expr& e = a.kind == ExprKind::Cast && a.args.size() == 1 ? a.args[0] : a;
+    if (e.kind == ExprKind::Column) loop = index.loopOver(e.qualifier.empty() ? e.name : e.qualifier.str(), site.call->range.begin, site.statement->loop_depth);
+  }
+  if (loop == nullptr || loop->context != PlContext::ForQuery || loop->left_early || loop->query.size() != 1) return "";
+  const Query& q = loop->query[0];
+  const bool all = q.kind == QueryKind::Select && q.where.empty() && q.having.empty() && q.limit.empty() && q.offset.empty() && q.group_by.empty() &&
+                   q.from.size() == 1 && q.from[0].kind == FromKind::Relation && !q.from[0].sampled && q.ctes.empty();
+  return all ? q.from[0].name : "";
+}
+
 std::string extent(const Evaluation& e) {
   if (e.whole_relation) return e.relation.empty() ? "every row of the table" : fmt::format("every row of {}", e.relation);
   return fmt::format("{} keys", e.series);
 }
 
+void reportMass(const LockSite& site, const std::string& what, Report& report) {
+  report.at(site, site.call->range,
+            fmt::format("{} takes one lock for {}. Each is an entry in the lock table that all sessions share "
+                        "(max_locks_per_transaction × max_connections, some thousands): when it is full, every session "
+                        "gets \"out of shared memory\" and new connections are refused. Take one lock for the whole "
+                        "job, or work in batches: a sub-select with ORDER BY and LIMIT, and a COMMIT after each.",
+                        callText(site), what));
+}
+
 void check(const Program& program, Report& report) {
+  FunctionIndexes indexes(program.catalogue);
+  std::set<const Function*> releasing;
+  for (const LockSite& site : program.sites)
+    if (site.lock && !site.lock->acquires()) releasing.insert(site.function);
   ChosenBefore chosen_before(program);
   const Expr* last = nullptr;
   for (const LockSite& site : program.sites) {
@@ -86,14 +117,16 @@ void check(const Program& program, Report& report) {
       const bool whole = e.whole_relation && !guarded && !chosen_before(site, e.relation);
       if (!whole && e.series <= kThreshold) continue;
       last = site.call;
-      report.at(site, site.call->range,
-                fmt::format("{} takes one lock for {}. Each is an entry in the lock table that all sessions share "
-                            "(max_locks_per_transaction × max_connections, some thousands): when it is full, every session "
-                            "gets \"out of shared memory\" and new connections are refused. Take one lock for the whole "
-                            "job, or work in batches: a sub-select with ORDER BY and LIMIT, and a COMMIT after each.",
-                            callText(site), extent(e)));
+      reportMass(site, extent(e), report);
       break;
     }
+    if (site.call == last || !site.function || !site.statement || site.statement->loop_depth == 0) continue;
+    if (site.lock->scope == LockScope::Session && releasing.count(site.function)) continue;
+    const std::string relation = loopedRelation(site, indexes.of(*site.function));
+    const Relation* known = program.catalogue.relation("", relation);
+    if (relation.empty() || relation.starts_with("pg_") || (known && known->view) || chosen_before(site, relation)) continue;
+    last = site.call;
+    reportMass(site, fmt::format("every row of {}, round after round", relation), report);
   }
 }
 
@@ -111,7 +144,7 @@ const Rule kMassLock{
                        "soon as the table has grown; then all sessions fail with \"out of shared memory\".",
         .remedy = "Take one coarse lock for a job that concerns the whole table, or lock in batches with LIMIT.",
         .clauses = {"every row of a relation (no LIMIT and no condition at that level) | bad_whole_table.sql",
-                    "a constant series above a threshold | bad_series.sql"},
+                    "a constant series above a threshold | bad_series.sql", "every row of a relation, in a loop | bad_loop.sql"},
     },
     check};
 

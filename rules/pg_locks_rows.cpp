@@ -161,7 +161,8 @@ class Lineage {
       if (column.empty() && mentions(t.expr, from, "classid") && mentions(t.expr, from, "objid")) column = "key";
       if (!column.empty()) rows.columns[name] = column;
     }
-    rows.advisory = from.advisory, rows.compared = from.compared;
+    rows.advisory = from.advisory, rows.compared = from.compared, rows.from = from.from;
+    rows.from.push_back(&q);
     return !rows.columns.empty();
   }
 
@@ -270,10 +271,17 @@ std::vector<LockRows> lockRows(const Program& program) {
       if (readsAny(s, views)) read(s, unit);
     });
   }
+  // objid may be asked inside, the rest by who reads it.
+  std::map<const Query*, std::set<std::string>> later;
+  for (const LockRows& r : all)
+    for (const Query* level : r.from) later[level].insert(r.compared.begin(), r.compared.end());
   std::vector<LockRows> out;
   std::set<std::pair<const Query*, std::string>> seen;
-  for (LockRows& r : all)
-    if (seen.insert({r.level, r.alias}).second) out.push_back(std::move(r));
+  for (LockRows& r : all) {
+    if (!seen.insert({r.level, r.alias}).second) continue;
+    if (const auto asked = later.find(r.level); asked != later.end()) r.compared.insert(asked->second.begin(), asked->second.end());
+    out.push_back(std::move(r));
+  }
   return out;
 }
 

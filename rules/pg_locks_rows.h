@@ -16,7 +16,8 @@ struct LockRows {
   std::string alias;                           // of the item in FROM
   std::map<std::string, std::string> columns;  // its column → "classid", "objid", "objsubid", or "key" (both halves put together)
   bool advisory = false;                       // only advisory locks are left
-  std::set<std::string> compared;              // of the three: what has been asked on the way or is asked here
+  std::set<std::string> compared;              // of the three: what has been asked on the way, is asked here, or by a reader of the level
+  std::vector<const Query*> from;              // levels that hand these rows on, innermost first
 
   // What a column of this item is; empty for anything else.
   std::string columnOf(const Expr& e) const;

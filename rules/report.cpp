@@ -43,6 +43,10 @@ Finding& Report::at(int unit, const SourceRange& range, std::string message) {
   return finding;
 }
 
+void Report::alsoAbout(Finding& finding, int unit, const SourceRange& call) const {
+  finding.other_subjects.push_back(subjectAt(program_, unit, call));
+}
+
 RelatedPlace Report::place(int unit, const SourceRange& range, std::string message) const {
   return {program_.locate(unit, range), std::move(message)};
 }

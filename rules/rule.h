@@ -30,6 +30,8 @@ class Report {
   // Starts a finding about `site` at `range` (of the site's unit); the caller adds related places, path, fixes.
   Finding& at(const LockSite& site, const SourceRange& range, std::string message);
   Finding& at(int unit, const SourceRange& range, std::string message);
+  // The finding is about that call too: a rule that dominates there dominates here.
+  void alsoAbout(Finding& finding, int unit, const SourceRange& call) const;
   RelatedPlace place(int unit, const SourceRange& range, std::string message) const;
   const Program& program() const { return program_; }
 

@@ -7,9 +7,13 @@
 // The rule of decision. A lock that a function takes and never releases may well be meant to be held: a wrapper, a daemon's singleton, a
 // runner that exits. So a report needs intent to release: a release of the same key stands in the function, and a way out misses it.
 // Ways out are RETURN, the end, RAISE, and errors of statements that can fail for reasons of data: reads and writes of relations, DDL,
-// calls of the program's functions, dynamic SQL. Handlers count: WHEN OTHERS takes every error to itself. A function that hands the lock
+// calls of the program's functions, dynamic SQL. Handlers count: WHEN OTHERS takes every error to itself, but for a cancelled statement and a
+// failed ASSERT; where only those escape it is a note. A function that hands the lock
 // on is none: one that returns true exactly when it holds the lock, or returns what it has locked and nothing otherwise.
-// In a script the session ends with the script, so scripts are not looked at, and of a DO block only its normal ends.
+//
+// Where no release stands anywhere in the program, a lock is taken to be forgotten (a warning) only if the function that takes it also does
+// the work under it, and the session goes on: a routine returns to its caller, a DO block to the script's next work or to the program that
+// sent it. A function that does nothing but lock is a wrapper, and what takes the lock in a script means the session that ends with it.
 //
 // In C++ ways out are return, the end and exceptions, and destructors run on all of them. A function that takes its session from a pool
 // gives it back with the locks on it, so there no release need be seen. A constructor that takes a lock which the destructor releases must
@@ -22,6 +26,7 @@
 #include "all_rules.h"
 #include "lock_paths.h"
 #include "program/host_paths.h"
+#include "work.h"
 
 namespace pglocklint {
 namespace {
@@ -83,6 +88,7 @@ bool handsOn(const FunctionLocks& f, const Leak& leak) {
   if (held_true && !other) return true;
   const std::string& type = f.function->returns;
   if (isHost(f)) return returnsObject(f) && heldOnAllReturns(f, leak);
+  if (type == "trigger" || type == "event_trigger") return false;  // the row goes to the server
   return type != "void" && type != "boolean" && !type.empty() && value_with && !value_without;
 }
 
@@ -119,6 +125,7 @@ std::string_view wayText(const FunctionLocks& f, const WayOut& w) {
     case WayOutKind::End: return "the end of the function is reached";
     case WayOutKind::Raise: return "RAISE leaves";
     case WayOutKind::ErrorIn: return "an error here leaves";
+    case WayOutKind::Cancelled: return "a cancelled statement leaves";
   }
   return "";
 }
@@ -128,8 +135,9 @@ void reportLeak(const FunctionLocks& f, const Leak& leak, const LockStates& lock
   std::copy_if(leak.ways.begin(), leak.ways.end(), std::back_inserter(normal), [](const WayOut* w) { return isNormal(*w); });
   if (!normal.empty() && handsOn(f, leak)) normal.clear();
   std::vector<const WayOut*> ways = normal;
-  for (const WayOut* w : leak.ways)
-    if (!isNormal(*w)) ways.push_back(w);
+  for (const WayOutKind kind : {WayOutKind::Raise, WayOutKind::ErrorIn, WayOutKind::Cancelled})
+    for (const WayOut* w : leak.ways)
+      if (w->kind == kind) ways.push_back(w);
   const auto samePlace = [](const WayOut* a, const WayOut* b) { return a->range == b->range; };
   ways.erase(std::unique(ways.begin(), ways.end(), samePlace), ways.end());
   if (ways.empty()) return;
@@ -139,17 +147,21 @@ void reportLeak(const FunctionLocks& f, const Leak& leak, const LockStates& lock
     if (const Hold* h = s.find(leak.key, leak.mode); h != nullptr && h->lo > 0 && !h->taken.empty()) taken = &locks.event(h->taken.back());
   if (taken == nullptr) return;
   const LockEvent* release = releaseOf(locks, f, leak.key, leak.mode);
-  const bool error = !isNormal(first);
+  const bool error = !isNormal(first), cancelled = first.kind == WayOutKind::Cancelled;
   // The way out is at fault where another one releases; where nothing does, the acquisition is.
   Finding& finding = reportAt(
       report, *taken, release != nullptr || released_elsewhere ? firstLine(first.range) : taken->range,
       fmt::format("{} with the session lock {} still held{}: it outlives the function, the transaction and any ROLLBACK, and a pooled connection keeps "
                   "it until it is closed. {}, or take a transaction lock (pg_advisory_xact_lock), which needs no release.",
                   wayText(f, first), keyText(locks, leak.key, static_cast<EventId>(taken - locks.events.data())),
-                  error && !isHost(f) ? ", because no handler releases it" : "",
-                  isHost(f) ? "Release it on every way out, best in the destructor of a guard"
-                  : error   ? "Release it in an EXCEPTION handler that raises again"
-                            : "Release it before this way out, and in an EXCEPTION handler"));
+                  cancelled                ? ", because WHEN OTHERS catches neither query_canceled (statement_timeout, pg_cancel_backend) nor assert_failure"
+                  : error && !isHost(f) ? ", because no handler releases it"
+                                           : "",
+                  isHost(f)   ? "Release it on every way out, best in the destructor of a guard"
+                  : cancelled ? "Write WHEN OTHERS OR query_canceled OR assert_failure"
+                  : error     ? "Release it in an EXCEPTION handler that raises again"
+                              : "Release it before this way out, and in an EXCEPTION handler"));
+  if (cancelled) finding.severity = Severity::Note;
   addTaken(report, finding, *taken);
   addStep(report, finding, f.unit, first.range, fmt::format("{} without releasing it", wayText(f, first)));
   for (std::size_t i = 1; i < ways.size() && i < 4; ++i)
@@ -171,6 +183,63 @@ bool releasedByDestructor(const FunctionLocks& f, const Leak& leak, const LockSt
          });
 }
 
+// --- locks that nothing releases ------------------------------------------------------------------------------------------------
+
+// Some release in the program that may mean this lock: one of its key, of a key of its class, or of one that is not known.
+bool mayBeReleasedSomewhere(const LockStates& locks, const Leak& leak) {
+  return std::any_of(locks.events.begin(), locks.events.end(), [&](const LockEvent& e) {
+    if (e.kind == LockEventKind::ReleaseAll) return true;
+    if (e.kind != LockEventKind::Release || e.lock->mode != leak.mode) return false;
+    if (e.key == kUnknownKey) return true;
+    const KeyInfo &released = locks.keys.at(e.key), &taken = locks.keys.at(leak.key);
+    return released.form == taken.form && !(released.constant && taken.constant && e.key != leak.key);
+  });
+}
+
+// What the script does after the DO block, in the session that has the lock.
+std::optional<SourceRange> workAfter(const Program& program, const FunctionLocks& block) {
+  const Unit& unit = program.units[static_cast<std::size_t>(block.unit)];
+  for (const Function& f : unit.functions) {
+    if (f.kind != FunctionKind::Script && f.kind != FunctionKind::HostFunction) continue;
+    bool passed = false;
+    for (const Block& b : f.blocks)
+      for (const Event& e : b.events) {
+        for (const SessionOp& op : e.session)
+          if (op.verb != SessionVerb::StringEnd && op.verb != SessionVerb::StringBegin && op.verb != SessionVerb::Outside) passed = false;
+        if (passed && isWork(e, program.catalogue)) return placeOf(e, unit);
+        for (const Statement& s : e.statement)
+          if (s.kind == StatementKind::Do && s.function >= 0 && &unit.functions[static_cast<std::size_t>(s.function)] == block.function) {
+            if (f.kind == FunctionKind::HostFunction) return s.range;
+            passed = true;
+          }
+      }
+  }
+  return std::nullopt;
+}
+
+void reportForgotten(const FunctionLocks& f, const Leak& leak, const Program& program, Report& report) {
+  const LockStates& locks = *program.locks;
+  const WayOut* end = nullptr;
+  const Hold* hold = nullptr;
+  for (const WayOut* w : leak.ways)
+    for (const LockState& s : w->states)
+      if (const Hold* h = s.find(leak.key, leak.mode); isNormal(*w) && h != nullptr && h->lo > 0 && !h->worked.empty()) end = w, hold = h;
+  if (end == nullptr || handsOn(f, leak) || mayBeReleasedSomewhere(locks, leak)) return;
+  const bool block = f.function->kind == FunctionKind::DoBlock;
+  const std::optional<SourceRange> later = block ? workAfter(program, f) : std::nullopt;
+  if (block && !later) return;
+  const LockEvent& taken = locks.event(hold->taken.back());
+  Finding& finding = reportAt(
+      report, taken, taken.range,
+      fmt::format("{} takes a session lock that nothing releases: {} ends, the transaction ends, and the session keeps the lock {} until it is closed. "
+                  "Take a transaction lock (pg_advisory_xact_lock), which ends with the transaction, or unlock it on every way out.",
+                  eventText(locks, taken), block ? "the DO block" : "the function", keyText(locks, leak.key, hold->taken.back())));
+  finding.severity = Severity::Warning;
+  addTaken(report, finding, taken);
+  addStep(report, finding, f.unit, firstLine(end->range), "the end, with the lock still held");
+  if (later && later->known()) addStep(report, finding, f.unit, firstLine(*later), "the session goes on");
+}
+
 void check(const Program& program, Report& report) {
   const LockStates& locks = *program.locks;
   for (const FunctionLocks& f : locks.functions) {
@@ -181,6 +250,8 @@ void check(const Program& program, Report& report) {
       } else if (releasedByDestructor(f, leak, locks)) {
         std::erase_if(leak.ways, [](const WayOut* w) { return isNormal(*w); });
         reportLeak(f, leak, locks, true, report);
+      } else if (!isHost(f)) {
+        reportForgotten(f, leak, program, report);
       }
     }
   }
@@ -196,9 +267,10 @@ const Rule kSessionLockNotReleased{
         .summary = "a way out of the function leaves a session lock held",
         .explanation =
             "A session lock stays until it is unlocked or the session ends. Neither RETURN nor an error, neither COMMIT nor ROLLBACK releases it. "
-            "Reported when the function releases the same key on another path: then the lock was meant to end here. A lock that the function never "
-            "releases is taken to be meant for the session (a wrapper, a daemon's singleton, a runner that exits), and a function that returns true "
-            "exactly when it holds the lock hands it on. In C++ exceptions are ways out too, and destructors run on them; a connection that the "
+            "Reported when the function releases the same key on another path: then the lock was meant to end here. A lock that nothing in the program "
+            "releases is a warning where the function or DO block that takes it also does the work, and the session goes on; a function that does nothing but lock, a "
+            "lock for the whole session (a daemon's singleton, a script that exits) and a function that returns true exactly when it holds the lock are none. Where only a cancelled "
+            "statement or a failed ASSERT escapes WHEN OTHERS it is a note. In C++ exceptions are ways out too, and destructors run on them; a connection that the "
             "function takes from a pool goes back with its locks, so there no release need be seen. Errors are those that data can cause: reads and writes of relations, DDL, calls of functions, "
             "dynamic SQL; not COMMIT, ROLLBACK, assignments, try or unlock calls.",
         .remedy = "Use pg_advisory_xact_lock, which ends with the transaction. Or unlock before every RETURN and in an EXCEPTION handler that raises again; "
@@ -206,7 +278,9 @@ const Rule kSessionLockNotReleased{
         .clauses = {"some path (return) leaves a session lock held | bad_return.sql",
                     "some path (error) leaves a session lock held | bad_error.sql",
                     "some path (throw) leaves a session lock held | bad_libpqxx_throw.cpp",
-                    "try(1) AND try(2) | bad_two_tries.sql"},
+                    "try(1) AND try(2) | bad_two_tries.sql",
+                    "note where only cancellation or a failed ASSERT escapes WHEN OTHERS | bad_cancelled.sql",
+                    "a lock that nothing releases | bad_forgotten.sql"},
     },
     check};
 

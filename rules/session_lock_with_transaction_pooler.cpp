@@ -64,6 +64,7 @@ void checkHost(const LockSite& site, HostPaths& paths, HostConnections& connecti
 }
 
 void check(const Program& program, Report& report) {
+  ProgramSessions sessions(program);
   HostPaths paths(program);
   HostConnections connections(program, paths);
   const Expr* last = nullptr;
@@ -73,11 +74,14 @@ void check(const Program& program, Report& report) {
     checkHost(site, paths, connections, report);
     last = site.call;
   }
-  forEachSessionLock(program, [&](const LockSite& site, const ScriptSessions& script, std::size_t moment) {
-    const Session& session = script.session(script.moments()[moment].session);
-    if (!session.target_written) return;
-    const PoolerFinding found = poolerOf(session.target, program);
-    if (found.match != PoolerMatch::None) reportSite(site, found, site.unit, session.begun_by ? session.begun_by->range : SourceRange{}, report);
+  forEachSessionLock(program, [&](const LockSite& site, const ScriptSessions&, std::size_t) {
+    for (const ScriptSession& session : sessions.of(site)) {
+      if (!session.target_written) continue;
+      const PoolerFinding found = poolerOf(session.target, program);
+      if (found.match == PoolerMatch::None) continue;
+      reportSite(site, found, session.unit, session.begun_by ? session.begun_by->range : SourceRange{}, report);
+      break;
+    }
   });
 }
 

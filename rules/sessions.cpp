@@ -20,6 +20,34 @@ ScriptSessions::ScriptSessions(const Function& script) : sessions_(1) {
     }
 }
 
+ProgramSessions::ProgramSessions(const Program& program) : program_(program) {
+  for (std::size_t u = 0; u < program.units.size(); ++u) {
+    if (program.units[u].language != "shell") continue;  // what includes by \i is found, but says nothing of the connection
+    for (const Function& f : program.units[u].functions) {
+      const ScriptSessions& sessions = script(f);
+      for (const Moment& m : sessions.moments())
+        for (const SessionOp& op : m.event->session)
+          if (op.verb == SessionVerb::Include) runs_[op.text].push_back({sessions.session(m.session), static_cast<int>(u)});
+    }
+  }
+}
+
+const ScriptSessions& ProgramSessions::script(const Function& f) {
+  std::unique_ptr<ScriptSessions>& known = scripts_[&f];
+  if (!known) known = std::make_unique<ScriptSessions>(f);
+  return *known;
+}
+
+std::vector<ScriptSession> ProgramSessions::of(const LockSite& site) {
+  const ScriptSessions& sessions = script(*site.function);
+  const int moment = sessions.momentOf(site.statement);
+  if (moment < 0) return {};
+  const Session& own = sessions.session(sessions.moments()[static_cast<std::size_t>(moment)].session);
+  if (own.target_written || own.begun_by) return {{own, site.unit}};
+  const auto runs = runs_.find(program_.path(site.unit));
+  return runs == runs_.end() ? std::vector<ScriptSession>{} : runs->second;
+}
+
 int ScriptSessions::momentOf(const Statement* statement) const {
   const auto found = at_.find(statement);
   return found == at_.end() ? -1 : found->second;

@@ -1,6 +1,8 @@
 // A script cut into its sessions: psql processes of a shell script, and what \c separates.
 #pragma once
 #include <functional>
+#include <map>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -40,5 +42,25 @@ class ScriptSessions {
 
 // Calls f for each session lock that a live script takes, each call once, with its script and the index of its moment there.
 void forEachSessionLock(const Program& program, const std::function<void(const LockSite&, const ScriptSessions&, std::size_t)>& f);
+
+// A session and the unit that begins it.
+struct ScriptSession : Session {
+  int unit = -1;
+};
+
+// The sessions of all scripts; asked for the ones in which a lock call of a script runs.
+class ProgramSessions {
+ public:
+  explicit ProgramSessions(const Program& program);
+  // That of the script itself; where the script does not say where it leads, those of the scripts that run the file (psql -f, \i).
+  std::vector<ScriptSession> of(const LockSite& site);
+
+ private:
+  const ScriptSessions& script(const Function& f);
+
+  const Program& program_;
+  std::unordered_map<const Function*, std::unique_ptr<ScriptSessions>> scripts_;
+  std::map<std::string, std::vector<ScriptSession>> runs_;  // by the path of the file that is run
+};
 
 }  // namespace pglocklint

@@ -62,7 +62,11 @@ void check(const Program& program, Report& report) {
                                     fmt::format("{} takes the session lock {} {}. Session locks count: each acquisition needs its own release, and fewer releases "
                                                 "follow, so the lock stays held. Take it once, and remember that it is held.",
                                                 eventText(locks, e), keyText(locks, t.key, id), before ? "while this session already holds it" : "once for every row"));
-        if (before) addTaken(report, finding, locks.event(before->taken.front()), "taken first");
+        if (before) {
+          const LockEvent& first = locks.event(before->taken.front());
+          addTaken(report, finding, first, "taken first");
+          report.alsoAbout(finding, first.unit, first.range);
+        }
         addStep(report, finding, e.unit, e.range, "taken again");
         addStep(report, finding, release->unit, release->range, "released once");
       }
@@ -81,7 +85,7 @@ const Rule kStackedLock{
         .explanation = "A session that holds a lock gets it again without waiting, and must then release it as often as it was taken. pg_locks shows one row for any "
                        "number of acquisitions.",
         .remedy = "Take the lock once and remember it, release it as often as it is taken, or use a transaction lock.",
-        .clauses = {"taken again while held | bad_loop.sql", "per row with one key | bad_rows.sql", "and released less often | good.sql"},
+        .clauses = {"taken again while held | bad_loop.sql", "per row with one key | bad_rows.sql", "and released less often | good.sql", "by a function that is called | bad_callee.sql"},
     },
     check};
 

@@ -138,14 +138,16 @@ void checkScript(const LockSite& site, const ScriptTimeline& timeline, Report& r
     return;
   if (hasPlaceholder(s) && runner.profile != "psql") return;  // a program fills them in, and reads the answer
   const ScriptView view = timeline.from(site);
-  if (view.alone || !view.work_follows || !certainlyScript(site, view, runner)) return;
+  const QueryKind kind = s.query[0].kind;
+  const bool works_itself = kind == QueryKind::Update || kind == QueryKind::Delete;  // beside a FROM that asks for the lock
+  if (!works_itself && (view.alone || !view.work_follows || !certainlyScript(site, view, runner))) return;
   Finding& f =
       report.at(site, site.call->range,
                 fmt::format("{} answers false when somebody else holds the lock, and nothing in this script reads the "
                             "answer: what follows is done with or without the lock. Wait for it instead (the function "
                             "without try_, with lock_timeout set), or test it in a DO block: IF NOT … THEN RAISE EXCEPTION.",
                             callText(site)));
-  if (view.work.known()) f.related.push_back(report.place(site.unit, view.work, "done with or without the lock"));
+  if (view.work.known() && !works_itself) f.related.push_back(report.place(site.unit, view.work, "done with or without the lock"));
 }
 
 // --- functions and DO blocks
@@ -263,6 +265,7 @@ const Rule kTryResultIgnored{
             "PERFORM throws the answer away, a script prints it, and a variable that is never read hides it.",
         .remedy = "Test the answer and leave, or wait for the lock with the function without try_, bounded by lock_timeout.",
         .clauses = {"a bare SELECT in a script, when another statement follows | bad_script.sql",
+                    "beside the work in one statement | bad_using.sql",
                     "PERFORM | bad_perform.sql", "an unused INTO variable | bad_into.sql",
                     "an assigned variable that is never read | bad_assign.sql",
                     "a value in DECLARE that is never read | bad_declare.sql",

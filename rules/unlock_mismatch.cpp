@@ -40,6 +40,12 @@ bool sharesNumber(const KeyInfo& a, const KeyInfo& b) {
   return !whole && (sameValue(v, stripCasts(pair.parts[1])) || sameValue(v, stripCasts(pair.parts[0])));
 }
 
+// lock(a, b), unlock(b, a).
+bool isReversed(const KeyInfo& a, const KeyInfo& b) {
+  const auto same = [](const Value& x, const Value& y) { return sameValue(stripCasts(x), stripCasts(y)); };
+  return a.parts.size() == 2 && b.parts.size() == 2 && !same(a.parts[0], a.parts[1]) && same(a.parts[0], b.parts[1]) && same(a.parts[1], b.parts[0]);
+}
+
 bool releasedElsewhere(const LockStates& locks, const FunctionLocks& f, const Hold& h) {
   return std::any_of(f.events.begin(), f.events.end(), [&](EventId id) {
     const LockEvent& e = locks.event(id);
@@ -60,6 +66,8 @@ std::optional<Meant> meantBy(const LockState& s, const LockEvent& unlock, const 
   for (const Hold& h : s.holds) {
     if (h.key == kUnknownKey || h.lo <= 0 || releasedElsewhere(locks, f, h)) continue;
     const KeyInfo &held = keys.at(h.key), &wanted = keys.at(unlock.key);
+    if (h.mode == unlock.lock->mode && isReversed(held, wanted))
+      return Meant{&h, fmt::format("the lock was taken as {}, and the two parts have changed places", held.class_text)};
     if (h.mode == unlock.lock->mode && sharesNumber(held, wanted))
       return Meant{&h, fmt::format("the lock was taken as {}, and one-key and two-key locks are different locks", held.class_text)};
     if (h.mode == unlock.lock->mode && held.constant && wanted.constant && held.form == wanted.form)
@@ -99,8 +107,10 @@ void checkUnlock(const LockEvent& unlock, const FunctionLocks& f, const LockStat
   }
   const LockEvent* earlier = isScript(f) && f.function->blocks.size() == 1 ? releasedBefore(locks, f, unlock) : nullptr;
   const auto doubtful = [&](const Hold& h) {
-    return h.taken.empty() || (locks.keys.at(h.key).constant && h.key != unlock.key && h.must == 0 &&
-                               takenAnywhere(locks, unlock.key, unlock.lock->mode));  // somebody else takes that one
+    // A helper may release what somebody else takes; a script knows what it holds.
+    const bool own = isScript(f) && locks.keys.at(h.key).form != locks.keys.at(unlock.key).form;
+    return h.taken.empty() || (!own && locks.keys.at(h.key).constant && h.key != unlock.key && h.must == 0 &&
+                               takenAnywhere(locks, unlock.key, unlock.lock->mode));
   };
   if (meant && doubtful(*meant->hold)) meant.reset();
   if (!meant && earlier == nullptr) return;
@@ -109,7 +119,11 @@ void checkUnlock(const LockEvent& unlock, const FunctionLocks& f, const LockStat
                               fmt::format("{} releases nothing: {}. PostgreSQL answers false with a warning{}. Release with the function that belongs to the one "
                                           "that took the lock, and with the same key.",
                                           eventText(locks, unlock), why, meant && meant->hold->lo > 0 ? ", and the lock stays held" : ""));
-  if (meant) addTaken(report, finding, locks.event(meant->hold->taken.front()), "taken here");
+  if (meant) {
+    const LockEvent& taken = locks.event(meant->hold->taken.front());
+    addTaken(report, finding, taken, "taken here");
+    report.alsoAbout(finding, taken.unit, taken.range);
+  }
   if (!meant) addStep(report, finding, earlier->unit, earlier->range, "released here");
   addStep(report, finding, unlock.unit, unlock.range, "this unlock finds no such lock");
 }

@@ -191,6 +191,27 @@ bool keyComesFromCall(const LockSite& site) {
                      [](const Value& part) { return contains(part, [](const Value& v) { return v.from_argument; }); });
 }
 
+// LOOP FETCH c INTO r; … lock(r.id): the query of the cursor, if the key depends on what is fetched, and the FETCH.
+const Query* fetchedInLoop(const LockSite& site, const Context& in, const Statement*& fetch) {
+  if (site.statement->loop_depth == 0) return nullptr;
+  for (const std::string& name : feeding(site, in.index))
+    if (const Statement* s = in.index.fetchInLoop(name)) fetch = s;
+  return fetch ? in.index.cursorQuery(fetch->name.str()) : nullptr;
+}
+
+bool reportFetchLoop(const LockSite& site, Context& in, Report& report) {
+  if (site.key.constant || !keyComesFromCall(site) || givesBackInLoop(site, in)) return false;
+  const Statement* fetch = nullptr;
+  const Query* query = fetchedInLoop(site, in, fetch);
+  if (!query || in.orders.of(*query) != RowOrder::Unordered) return false;
+  Finding& f = report.at(site, site.call->range,
+                         fmt::format("{} takes one lock for each row that a cursor without ORDER BY delivers, and all of them stay held. Two sessions whose "
+                                     "keys overlap can take them in opposite order and deadlock. Add ORDER BY the key to the cursor's query.",
+                                     callText(site)));
+  f.related.push_back(report.place(site.unit, fetch->range, "the rows are fetched here"));
+  return true;
+}
+
 bool reportLoop(const LockSite& site, Context& in, Report& report) {
   if (site.key.constant || !keyComesFromCall(site)) return false;
   const Statement* loop = loopOf(site, in.index);
@@ -287,7 +308,7 @@ void check(const Program& program, Report& report) {
     const bool statement = std::ranges::any_of(
         site.evaluations, [&](const CallEvaluation& c) { return unorderedStatement(site, c.evaluation, in); });
     if (statement) reportStatement(site, in, report);
-    if (statement || reportLoop(site, in, report) || reportHostLoop(site, in, report)) last = site.call;
+    if (statement || reportLoop(site, in, report) || reportFetchLoop(site, in, report) || reportHostLoop(site, in, report)) last = site.call;
   }
 }
 
@@ -308,7 +329,7 @@ const Rule kUnorderedLockSet{
                     "several keys of an array that nobody sorted | bad_unnest.sql",
                     "by one site in a loop over a query | bad_loop.sql",
                     "in an ordered loop inside of an unordered one, or by index | bad_nested_loops.sql",
-                    "by one site in a loop over an array | bad_foreach.sql"},
+                    "by one site in a loop over an array | bad_foreach.sql", "by one site in a loop that fetches from a cursor | bad_fetch.sql"},
     },
     check};
 

@@ -97,6 +97,8 @@ int check(const CheckOptions& options) {
   Program& program = *linked;
   program.poolers = std::move(project.facts.poolers);
   program.pooler_mode = project.config.pooler;
+  for (const auto& [name, value] : project.config.timeouts)
+    program.waits_end |= name != "idle_in_transaction_session_timeout" && value.find_first_of("123456789") != std::string::npos;
   SourceCache sources(project.facts.source);
   Settled settled = settle(applyRules(program, allRules(), in_parallel), program, allRules(), *settle_options, sources);  // rules, settle
   if (!options.write_baseline.empty()) return writeBaseline(options, settled.findings);

@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "model/unit.h"
+#include "shell/front_end.h"
 #include "source/read_file.h"
 
 namespace pglocklint {
 
 struct ShellReading {
   std::vector<Unit> units;                      // of scripts that mention psql, in the order of the paths
-  std::map<std::string, TransactionMode> runs;  // SQL file → how scripts run it; Unknown where they differ
+  std::map<std::string, shell::SqlFileRun> runs;  // SQL file → how scripts run it; what they differ in is not known
   std::map<std::string, std::string> unread;    // script → why it could not be read
 };
 
@@ -21,6 +22,6 @@ ShellReading readShellScripts(const std::vector<std::string>& paths, const std::
 
 // What the scripts say about a SQL file, put into its runner facts. Where a migration tool claims the file too and would run it
 // otherwise, nothing is certain.
-void applyRuns(const std::map<std::string, TransactionMode>& runs, Unit& unit);
+void applyRuns(const std::map<std::string, shell::SqlFileRun>& runs, Unit& unit);
 
 }  // namespace pglocklint

@@ -50,6 +50,7 @@ struct Finding {
   std::string fingerprint;
   // For settle, not reported: what the finding is about. Findings of dominated rules with the same subject are withheld.
   std::string subject;   // call site or pair of sites, e.g. "a.sql:120"
+  std::vector<std::string> other_subjects;  // other calls that are part of the same fault
   bool suppressed = false;
   std::string suppression_reason;
 

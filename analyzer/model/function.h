@@ -67,6 +67,7 @@ struct Statement {
   bool hold = false;               // WITH HOLD
   std::int64_t fetch_count = 1;    // Fetch, Move: rows; -1 = all
   bool fetch_backward = false;
+  bool fetch_skips = false;        // Fetch: ABSOLUTE or RELATIVE n passes n rows and returns the last
   bool no_data = false;            // WITH NO DATA
   bool dynamic = false;            // the text comes from EXECUTE of text we know
   bool has_holes = false;          // dynamic text with parts we do not know (params whose text starts with "%")
@@ -83,6 +84,7 @@ struct Statement {
     v("kind", s.kind), v("range", s.range), v("head", s.head), v("query", s.query), v("exprs", s.exprs);
     v("context", s.context), v("into", s.into), v("into_strict", s.into_strict), v("left_early", s.left_early);
     v("name", s.name), v("hold", s.hold), v("fetch_count", s.fetch_count), v("fetch_backward", s.fetch_backward);
+    v("fetch_skips", s.fetch_skips);
     v("no_data", s.no_data), v("dynamic", s.dynamic), v("has_holes", s.has_holes), v("using", s.using_args);
     v("consumer", s.consumer), v("function", s.function), v("count", s.count), v("loop_depth", s.loop_depth);
     v("host_call", s.host_call);
@@ -129,8 +131,9 @@ enum class SessionVerb : std::uint8_t {
   End,         // and ends: its session locks are gone
   StringBegin, // what follows up to StringEnd is sent as one string of several statements: one implicit transaction,
   StringEnd,   //   unless BEGIN or COMMIT inside split it
+  Outside,     // the session waits for something that is no SQL: \!, \prompt, a program that writes into psql's pipe
 };
-PGLOCKLINT_ENUM_NAMES(SessionVerb, "include", "reconnect", "discard-all", "quit", "start", "end", "string-begin", "string-end")
+PGLOCKLINT_ENUM_NAMES(SessionVerb, "include", "reconnect", "discard-all", "quit", "start", "end", "string-begin", "string-end", "outside")
 
 struct SessionOp {
   SessionVerb verb = SessionVerb::Include;

@@ -32,6 +32,7 @@ enum class DdlKind : std::uint8_t {
   CreatePolicy,    // relation, exprs: USING, WITH CHECK
   AlterPolicy,
   CreateDomain,    // checks
+  CreateRule,      // relation, query: the actions, exprs: the condition
   CreateFunction,  // function = index into Unit::functions; also procedures
   AlterFunction,   // volatility etc. in `options`
   DropFunction, DropRelation, DropTrigger, DropPolicy,
@@ -40,7 +41,7 @@ enum class DdlKind : std::uint8_t {
   Other,
 };
 PGLOCKLINT_ENUM_NAMES(DdlKind, "create-table", "alter-table", "create-view", "create-index", "create-trigger", "create-policy",
-                      "alter-policy", "create-domain", "create-function", "alter-function", "drop-function", "drop-relation",
+                      "alter-policy", "create-domain", "create-rule", "create-function", "alter-function", "drop-function", "drop-relation",
                       "drop-trigger", "drop-policy", "rename-relation", "rename-function", "set-search-path", "other")
 
 enum class AlterActionKind : std::uint8_t {
@@ -89,7 +90,7 @@ struct Ddl {
   List<std::string> key_columns;   // index: plain column names, in order ("" for an expression)
   List<std::string> column_aliases;  // view
   List<Expr> exprs;                // index expressions and predicate, policy conditions, table checks, trigger WHEN
-  List<Query> query;               // view
+  List<Query> query;               // view; rule: its actions
   List<AlterAction> actions;
 
   bool operator==(const Ddl&) const = default;
@@ -145,11 +146,12 @@ struct RunnerFacts {
   TransactionMode transaction = TransactionMode::Unknown;
   bool down = false;        // the whole file undoes a migration
   bool repeatable = false;  // applied again whenever it changes (Flyway R__), after all versions
+  bool fresh_session = true;  // false: what runs the file may have changed the session's settings before
   auto operator<=>(const RunnerFacts&) const = default;
   template <class Self, class V>
   static void describe(Self& s, V& v) {
     v("profile", s.profile), v("order_key", s.order_key), v("group", s.group), v("transaction", s.transaction);
-    v("down", s.down), v("repeatable", s.repeatable);
+    v("down", s.down), v("repeatable", s.repeatable), v("fresh_session", s.fresh_session);
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <sstream>
 
 namespace pglocklint {
 
@@ -21,7 +22,19 @@ void set(ConnectionTarget& t, std::string_view key, std::string value) {
   else if (key == "dbname") t.database = std::move(value), t.database_known = known;
   else if (key == "user") t.user = std::move(value);
   else if (key == "target_session_attrs") t.target_session_attrs = std::move(value);
+  else if (key == "options") t.options = std::move(value);
   else if (key == "pgbouncer") t.pooler_hint = value == "true" || value == "1";
+}
+
+std::string percentDecoded(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool escape = text[i] == '%' && i + 2 < text.size() && std::isxdigit(static_cast<unsigned char>(text[i + 1])) &&
+                        std::isxdigit(static_cast<unsigned char>(text[i + 2]));
+    if (!escape) out += text[i];
+    else out += static_cast<char>(std::stoi(std::string(text.substr(i + 1, 2)), nullptr, 16)), i += 2;
+  }
+  return out;
 }
 
 // postgresql://user:password@host:port/database?key=value
@@ -50,7 +63,7 @@ void readUri(ConnectionTarget& t, std::string_view rest) {
   while (!options.empty()) {
     const std::string_view one = options.substr(0, options.find('&'));
     if (const std::size_t equals = one.find('='); equals != std::string_view::npos)
-      set(t, one.substr(0, equals), std::string(one.substr(equals + 1)));
+      set(t, one.substr(0, equals), percentDecoded(one.substr(equals + 1)));
     options.remove_prefix(std::min(one.size() + 1, options.size()));
   }
 }
@@ -98,11 +111,32 @@ ConnectionTarget connectionTarget(std::string_view text) {
   ConnectionTarget t;
   const std::size_t scheme = text.find("://");
   if (text.starts_with("postgres") && scheme != std::string_view::npos) readUri(t, text.substr(scheme + 3));
-  else if (text.find('=') != std::string_view::npos) readKeywords(t, text);
-  else if (isUnknown(text)) t.unknown = true;
+  else if (text.find('=') != std::string_view::npos) {
+    readKeywords(t, text);
+    // libpq takes dbname for a connection string of its own if it looks like one.
+    const std::string inner = t.database;
+    if (inner.find("://") != std::string::npos && inner.starts_with("postgres")) readUri(t, std::string_view(inner).substr(inner.find("://") + 3));
+    else if (isUnknown(inner) && t.host.empty() && t.port.empty()) t.unknown = true;
+  } else if (isUnknown(text)) t.unknown = true;
   else t.database = std::string(text);
   t.several_hosts = t.host.find(',') != std::string::npos;
   return t;
+}
+
+std::vector<std::pair<std::string, std::string>> settingsOf(const ConnectionTarget& target) {
+  std::vector<std::pair<std::string, std::string>> settings;
+  std::istringstream words(target.options);
+  for (std::string word; words >> word;) {
+    if (word == "-c" && !(words >> word)) break;
+    if (word.starts_with("--")) word = word.substr(2);
+    else if (word.starts_with("-c")) word = word.substr(2);
+    const std::size_t equals = word.find('=');
+    std::string name = word.substr(0, equals);
+    std::replace(name.begin(), name.end(), '-', '_');
+    if (isUnknown(name)) settings.emplace_back();
+    else if (equals != std::string::npos) settings.emplace_back(std::move(name), word.substr(equals + 1));
+  }
+  return settings;
 }
 
 PoolerFinding findPooler(const ConnectionTarget& target, const std::vector<Pooler>& poolers) {

@@ -46,6 +46,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "program/evaluate_tree.h"
 #include "program/walk.h"
@@ -233,6 +234,7 @@ struct Uses {
   const Statement* fetch = nullptr;     // the one that decides
   int executions = 0;
   bool in_loop = false, all = false, moved = false, backward = false, loop_over = false, left_early = false;
+  SourceRange committed;  // a COMMIT while the cursor may be open
 };
 
 bool preparesOrOpens(const Statement& s) {
@@ -255,9 +257,27 @@ Flow demandOfUses(const Statement& s, const Uses& u) {
   if (!u.all && !u.in_loop) {
     d.limited = true, d.limit_blame = {Cause::FirstRowOnly, u.fetch->range};
     // COMMIT runs the rest of a holdable cursor.
-    if (s.hold) d.discards.push_back({Rows::PlanDependent, Sureness::Always, {Cause::DeclareOnly, s.range}});
+    if (s.hold && u.committed.known()) d.discards.push_back({Rows::Superset, Sureness::Always, {Cause::DeclareOnly, u.committed}});
+    else if (s.hold) d.discards.push_back({Rows::PlanDependent, Sureness::Always, {Cause::DeclareOnly, s.range}});
   }
   return d;
+}
+
+// COMMIT between FETCH and CLOSE.
+void findCommits(const Function& function, std::map<std::string, Uses>& uses) {
+  std::set<std::string> open;
+  for (const Block& b : function.blocks)
+    for (const Event& e : b.events) {
+      for (const Statement& s : e.statement) {
+        if (s.kind == StatementKind::Fetch) open.insert(s.name);
+        if (s.kind == StatementKind::CloseCursor && s.name.empty()) open.clear();
+        if (s.kind == StatementKind::CloseCursor) open.erase(s.name);
+      }
+      for (const TransactionOp& t : e.transaction)
+        if (t.verb == TransactionVerb::Commit)
+          for (const std::string& name : open)
+            if (Uses& u = uses[name]; !u.committed.known()) u.committed = t.range;
+    }
 }
 
 std::map<std::string, Uses> usesOf(const Function& function) {
@@ -271,11 +291,13 @@ std::map<std::string, Uses> usesOf(const Function& function) {
     u.in_loop = u.in_loop || s.loop_depth > 0;
     if (loops) u.loop_over = true, u.left_early = u.left_early || s.left_early;
     if (fetches && s.fetch_count < 0) u.all = true;
-    const bool worse = s.fetch_backward ? !u.backward : s.kind == StatementKind::Move && !u.moved && !u.backward;
+    const bool passes_over = s.kind == StatementKind::Move || s.fetch_skips;
+    const bool worse = s.fetch_backward ? !u.backward : passes_over && !u.moved && !u.backward;
     if (!u.fetch || worse || loops) u.fetch = &s;
     if (fetches && s.fetch_backward) u.backward = true;
-    if (s.kind == StatementKind::Move) u.moved = true;
+    if (passes_over) u.moved = true;
   });
+  findCommits(function, uses);
   return uses;
 }
 

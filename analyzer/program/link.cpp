@@ -74,6 +74,7 @@ class Linker {
 
   void run() {
     program_.superseded = live_.superseded;
+    for (const int unit : live_.included) program_.units[static_cast<std::size_t>(unit)].runner.fresh_session = false;
     program_.catalogue = std::move(live_.catalogue);
     findLockingRoutines(program_.catalogue);
     std::vector<Found> found(program_.units.size() + 1);  // by unit, then what schema objects hold
@@ -182,6 +183,8 @@ class Linker {
       case DdlKind::CreateIndex: what = "index"; break;
       case DdlKind::CreateTrigger: what = "trigger condition"; break;
       case DdlKind::CreateDomain: what = "domain check"; break;
+      case DdlKind::CreateRule: what = "rule"; break;
+      case DdlKind::Other: what = !d.options.empty() && d.options[0] == "statistics" ? "statistics object" : "domain check"; break;
       default: what = "check constraint"; break;
     }
     for (const Query& q : d.query) object(o, what, q, found);

@@ -79,7 +79,7 @@ class History {
   std::vector<LiveRoutine> routines;  // in order of definition, the dead among them
   std::map<std::string, double, std::less<>> builtin_costs;
   std::map<NameKey, LiveRelation> relations;
-  std::map<std::pair<NameKey, std::string>, SchemaObject> triggers, policies;
+  std::map<std::pair<NameKey, std::string>, SchemaObject> triggers, policies, rules;
   std::vector<SchemaObject> others;  // indexes, domains, further ALTER TABLE checks; without a definition: dropped since
   std::uint64_t superseded = 0;
   std::set<int> replayed;            // units
@@ -105,8 +105,12 @@ class History {
       case DdlKind::DropRelation: dropRelation(d); break;
       case DdlKind::RenameRelation: renameRelation(d); break;
       case DdlKind::CreateDomain: others.push_back({unit, &d}); break;
-      case DdlKind::SetSearchPath:
-      case DdlKind::Other: break;
+      case DdlKind::CreateRule: replaceObject(rules, d, unit); break;
+      case DdlKind::Other:
+        if (!d.exprs.empty()) others.push_back({unit, &d});  // a check of ALTER DOMAIN, extended statistics
+        if (!d.options.empty() && d.options[0] == "drop rule") superseded += rules.erase({nameKey(d.relation_schema, d.relation), d.name});
+        break;
+      case DdlKind::SetSearchPath: break;
     }
   }
 
@@ -312,7 +316,7 @@ class History {
       superseded += it->second.relation.view != nullptr;
       relations.erase(it);
     }
-    for (auto* objects : {&triggers, &policies})
+    for (auto* objects : {&triggers, &policies, &rules})
       for (auto on_it = objects->lower_bound({key, ""}); on_it != objects->end() && on_it->first.first == key; ++superseded)
         on_it = objects->erase(on_it);
     if (const auto found = others_of_.find(key); found != others_of_.end()) {
@@ -398,7 +402,7 @@ void addHistory(const std::deque<Unit>& units, const Includes& includes, const s
   }
   for (const auto& [key, o] : h.triggers)
     live.catalogue.triggers.push_back({o.ddl->function_schema, o.ddl->function_name, o.ddl->relation_schema, o.ddl->relation});
-  for (const auto* objects : {&h.triggers, &h.policies})
+  for (const auto* objects : {&h.triggers, &h.policies, &h.rules})
     for (const auto& [key, o] : *objects) live.objects.push_back(o);
   for (const SchemaObject& o : h.others)
     if (o.ddl) live.objects.push_back(o);
@@ -427,6 +431,8 @@ void addHostFunctions(const std::deque<Unit>& units, Catalogue& catalogue) {
 LiveDefinitions liveDefinitions(const std::deque<Unit>& units) {
   LiveDefinitions live;
   const Includes includes = findIncludes(units);
+  for (const auto& [place, target] : includes)
+    if (target != place.first && units[static_cast<std::size_t>(place.first)].language == "sql") live.included.insert(target);
   std::set<int> replayed;
   for (const std::vector<int>& members : histories(units, includes)) addHistory(units, includes, members, replayed, live);
   // Files that include each other in a ring have no first one: each begins a history of its own.

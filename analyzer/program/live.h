@@ -19,6 +19,7 @@ struct LiveDefinitions {
   Catalogue catalogue;
   std::set<const Function*> routines;   // live functions and procedures
   std::vector<SchemaObject> objects;    // in order of definition
+  std::set<int> included;               // units that another one includes
   std::uint64_t superseded = 0;         // functions, views, triggers and policies replaced or dropped later
 };
 

@@ -1,6 +1,8 @@
 #include "program/lock_events.h"
 
 #include <algorithm>
+#include <optional>
+#include <unordered_set>
 
 #include "program/walk.h"
 
@@ -40,6 +42,24 @@ bool exactlyOnce(const LockSite& site) {
   if (q.kind != QueryKind::Select || !bare || !q.where.empty() || !q.having.empty() || !q.limit.empty() || !q.offset.empty()) return false;
   const Evaluation* e = site.evaluation();
   return e == nullptr || (e->runs != Runs::Never && e->runs != Runs::NeedNot);
+}
+
+// set_config('lock_timeout', '5s', true); the name must be written out.
+std::optional<Setting> settingBy(const Expr& e) {
+  if (e.name != "set_config" || e.args.size() != 3 || e.args[0].kind != ExprKind::Const) return std::nullopt;
+  Setting s;
+  s.range = e.range, s.name = e.args[0].text;
+  s.value = e.args[1].kind == ExprKind::Const ? e.args[1].text.str() : "?";
+  s.scope = e.args[2].kind == ExprKind::Const && e.args[2].text == "false" ? SettingScope::Session : SettingScope::Local;
+  return s;
+}
+
+// pg_sleep(30), pg_sleep_for('5 minutes'), pg_sleep(p_interval): longer than the pause between two tries.
+bool sleeps(const Expr& e) {
+  if (e.name != "pg_sleep" && e.name != "pg_sleep_for" && e.name != "pg_sleep_until") return false;
+  if (e.name != "pg_sleep" || e.args.size() != 1 || e.args[0].kind != ExprKind::Const) return true;
+  const std::string& seconds = e.args[0].text.str();
+  return seconds.find_first_of("123456789") < seconds.find('.');
 }
 
 bool readsRelation(const Query& q, int depth) {
@@ -388,6 +408,39 @@ const LockSummary& LockEvents::summary(EventId id) {
 
 // --- deeds --------------------------------------------------------------------------------------------------------------
 
+// By its own statements or those of the routines it calls; of bodies that are not read it is not known, and not said.
+bool LockEvents::writes(const Function* root) {
+  if (const auto known = writes_.find(root); known != writes_.end()) return known->second;
+  std::vector<const Function*> found{root}, work{root};
+  std::unordered_set<const Function*> seen{root};
+  bool any = false;
+  while (!work.empty() && !any) {
+    const Function* f = work.back();
+    work.pop_back();
+    for (const Block& b : f->blocks)
+      for (const Event& e : b.events) {
+        any |= e.kind == EventKind::Ddl;
+        for (const Statement& s : e.statement) {
+          const bool changes = !s.query.empty() && s.query[0].kind != QueryKind::Select && s.query[0].kind != QueryKind::Values &&
+                               s.query[0].kind != QueryKind::SetOperation;
+          any |= changes || s.kind == StatementKind::CreateTableAs ||
+                 (s.kind == StatementKind::Unparsed && beginsOneOf(s.head, {"INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE"}));
+          forEachExpr(s, [&](const Expr& x, const QueryLevels&) {
+            if (x.kind != ExprKind::Call || findLockFunction(x.name)) return;
+            const Routine* r = program_.catalogue.routine(x.qualifier, x.name, x.args.size());
+            if (r == nullptr || !seen.insert(r->function).second) return;
+            if (const auto known = writes_.find(r->function); known != writes_.end()) any |= known->second;
+            else work.push_back(r->function), found.push_back(r->function);
+          });
+        }
+      }
+  }
+  writes_[root] = any;
+  if (!any)
+    for (const Function* f : found) writes_[f] = false;
+  return any;
+}
+
 void LockEvents::lookInto(const Statement& s, Deed& deed) {
   struct V {
     LockEvents& events;
@@ -406,6 +459,8 @@ void LockEvents::lookInto(const Statement& s, Deed& deed) {
       const Routine* r = events.program_.catalogue.routine(e.qualifier, e.name, e.args.size());
       if (r == nullptr) {
         deed.may_raise |= findBuiltin(e.name) == nullptr;
+        deed.sleeps |= sleeps(e);
+        if (std::optional<Setting> set = settingBy(e)) deed.settings.push_back(std::move(*set));
         return;
       }
       if (const auto candidate = events.routine_candidates_.find(r->function);
@@ -415,6 +470,7 @@ void LockEvents::lookInto(const Statement& s, Deed& deed) {
       const bool value = statement.context == PlContext::None || statement.context == PlContext::Sql || statement.context == PlContext::Perform;
       deed.may_raise = true;
       deed.work |= value && !r->locks;
+      deed.writes |= events.writes(r->function);
       if (!r->locks) deed.names.push_back(events.nameId(e.name + "()"));
     }
   } v{*this, s, deed};
@@ -470,7 +526,7 @@ Deed LockEvents::statementDeed(const Statement& s, const Function& function) {
       if (readsOnly(s.head)) d.reads = d.may_raise = true;
       else if (!harmless(s.head)) {
         d.work = d.may_raise = true;
-        d.reads = beginsOneOf(s.head, {"INSERT", "UPDATE", "DELETE", "MERGE", "WITH"});
+        d.reads = s.head != "INSERT VALUES" && beginsOneOf(s.head, {"INSERT", "UPDATE", "DELETE", "MERGE", "WITH"});
         d.writes = !beginsOneOf(s.head, {"WITH", "CALL", "DO", "EXECUTE", "VACUUM", "ANALYZE", "LOCK"});
       }
       break;

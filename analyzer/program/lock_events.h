@@ -17,6 +17,8 @@ struct Deed {
   bool writes = false;    // data or schema, in the transaction
   bool work = false;      // writes, or runs what may write: calls of the program, dynamic SQL
   std::vector<std::uint32_t> names;  // relations written to, and routines called (LockStates::names)
+  std::vector<Setting> settings;     // by set_config
+  bool sleeps = false;               // for a second or more
 };
 
 // The routine, DO block, procedure or host function that a statement runs as a whole, or calls.
@@ -62,6 +64,7 @@ class LockEvents {
 
  private:
   struct Node;
+  bool writes(const Function* routine);
   Deed statementDeed(const Statement& s, const Function& function);
   Deed hostCallDeed(const Statement& s, const Function& function);
   void addFields(const LockSummary& summary, const RoutineCall& call, const ValueScope& scope, std::vector<std::string>& names,
@@ -87,6 +90,7 @@ class LockEvents {
   std::unordered_map<const Function*, std::vector<const LockSite*>> sites_;  // direct
   std::unordered_map<EventId, LockSummary> at_call_;
   std::unordered_map<std::string, std::uint32_t> name_ids_;
+  std::unordered_map<const Function*, bool> writes_;  // it, or what it calls, changes data or schema
   std::unordered_map<EventId, RoutineCall> call_of_;
 };
 

@@ -7,6 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "program/connections.h"
+#include "program/host_connections.h"
+
 namespace pglocklint {
 namespace {
 
@@ -15,6 +18,7 @@ constexpr int kMostVisits = 60;
 constexpr std::size_t kMostSummary = 24;  // effects and acquisitions of a summary
 const std::string kResult = "#return";
 const std::string kString = "#string";  // statements are sent as one
+const std::string kWrapped = "#wrapped";  // psql -1 has opened the transaction
 const std::string kPsql = "#psql";
 const std::string kSnapshotDefault = "#repeatable read";
 // Facts of host functions about a variable that callers see: what it was on entry, and that it has been assigned since.
@@ -166,22 +170,20 @@ class Flow {
     LockState s;
     if (host_) {
       s.status = relative_ ? TransactionStatus::Unknown : TransactionStatus::None;
-      s.timeout = relative_ ? 2 : 0;
+      s.timeouts = Timeouts::all(TimeoutValue::Unknown);  // until it connects
       return s;
     }
     const RunnerFacts& runner = program_.units[at(unit_)].runner;
     if (!routine_) {
       if (runner.transaction == TransactionMode::OnePerFile) s.status = TransactionStatus::Explicit;
       else s.status = idle(s);
+      if (!runner.fresh_session) s.timeouts = Timeouts::all(TimeoutValue::Unknown);
     } else {
-      s.timeout = 2;
-      for (const Setting& set : function_.settings)
-        if (isTimeout(set.name)) s.timeout = 1;
+      s.timeouts = Timeouts::all(TimeoutValue::Unknown);  // the caller's
+      for (const Setting& set : function_.settings) setting(set, s);
     }
     return s;
   }
-
-  static bool isTimeout(const std::string& name) { return name == "lock_timeout" || name == "statement_timeout"; }
 
   void block(std::int32_t b) {
     const Block& block = function_.blocks[at(b)];
@@ -360,6 +362,9 @@ class Flow {
     states = events == nullptr && !interesting(s) ? std::move(states) : assignOrRun(s, std::move(states));
     if (host_ && s.kind == StatementKind::HostCall) forgetAssigned(s.host_call, events, states);
     mark(deed, s.range, states);
+    if (deed.sleeps || s.consumer == "watch") noteWait(s.range, deed.sleeps ? "pg_sleep" : "\\watch", s.loop_depth > 0 || !deed.sleeps, states);
+    for (const Setting& set : deed.settings)
+      for (LockState& state : states) setting(set, state);
     if (events != nullptr && deed.may_raise && s.kind != StatementKind::HostCall) raise(states, WayOutKind::ErrorIn, s.range);
     if (!routine_) endOfStatement(s, states);
     if (!failed.empty()) {
@@ -701,6 +706,8 @@ class Flow {
     switch (op.verb) {
       case TransactionVerb::Begin:
         s.status = TransactionStatus::Explicit;
+        s.timeouts.begin();
+        learn(s, {kWrapped, {}, !op.name.empty()});
         s.repeatable_read = op.isolation.empty() ? known(s, kSnapshotDefault) == true : op.isolation == "repeatable read";
         break;
       case TransactionVerb::SetTransaction:
@@ -713,7 +720,7 @@ class Flow {
         s.stale.clear();
         if (op.chain) s.repeatable_read = keeps_snapshot;
         else s.status = idle(s);
-        if (!op.chain && !wrapped()) std::erase_if(s.lost, [](const LostLock& l) { return l.how == Loss::Commit || l.how == Loss::Rollback; });
+        if (!op.chain && !wrapped() && known(s, kWrapped) != true) std::erase_if(s.lost, [](const LostLock& l) { return l.how == Loss::Commit || l.how == Loss::Rollback; });
         break;
       }
       case TransactionVerb::PrepareTransaction:
@@ -766,8 +773,32 @@ class Flow {
     return true;
   }
 
+  // "5s", "0", "0 ms"; what is not a constant is not known.
+  static TimeoutValue timeoutValue(const std::string& value) {
+    const std::size_t digit = value.find_first_of("0123456789");
+    if (digit == std::string::npos || value.find_first_of("$%:{?") != std::string::npos) return TimeoutValue::Unknown;
+    const std::size_t end = value.find_first_not_of("0123456789.", digit);
+    return value.substr(digit, end == std::string::npos ? end : end - digit).find_first_not_of("0.") == std::string::npos ? TimeoutValue::Off : TimeoutValue::On;
+  }
+  // By the options in a connection string.
+  static void givenTimeouts(const std::string& connection, LockState& s) {
+    for (const auto& [name, value] : settingsOf(connectionTarget(connection)))
+      if (name.empty()) s.timeouts = Timeouts::all(TimeoutValue::Unknown);
+      else if (const auto timeout = Timeouts::indexOf(name)) s.timeouts.set(*timeout, timeoutValue(value), SettingScope::Session, TransactionStatus::None);
+  }
+  // What a session of this file begins with.
+  TimeoutValue byDefault() const {
+    return routine_ || !program_.units[at(unit_)].runner.fresh_session ? TimeoutValue::Unknown : TimeoutValue::Off;
+  }
+
   void setting(const Setting& set, LockState& s) const {
-    if (isTimeout(set.name)) s.timeout = set.value.empty() || set.value == "0" ? 0 : 1;
+    const std::optional<std::size_t> timeout = Timeouts::indexOf(set.name);
+    const bool inside = routine_ && function_.kind != FunctionKind::HostFunction;  // a transaction is open
+    const TransactionStatus status = inside ? TransactionStatus::Explicit : s.status;
+    if (timeout && set.scope != SettingScope::Reset) s.timeouts.set(*timeout, timeoutValue(set.value), set.scope, status);
+    if (set.scope == SettingScope::Reset)
+      for (std::size_t i = 0; i < s.timeouts.now.size(); ++i)
+        if (timeout == i || set.name == "all") s.timeouts.set(i, byDefault(), SettingScope::Session, status);
     if (set.name == "default_transaction_isolation")
       learn(s, {kSnapshotDefault, {}, set.value == "repeatable read"});
   }
@@ -775,6 +806,9 @@ class Flow {
   bool session(const SessionOp& op, LockState& s) {
     switch (op.verb) {
       case SessionVerb::Reconnect:
+        s.timeouts = Timeouts::all(known(s, kPsql) == true ? TimeoutValue::Unknown : byDefault());  // PGOPTIONS stays in force
+        for (const auto& [name, value] : settingsOf(connectionTarget(op.text)))
+          if (Timeouts::indexOf(name)) s.timeouts = Timeouts::all(TimeoutValue::Unknown);
         leaveSession(s, op.range);
         s.status = idle(s);
         break;
@@ -782,6 +816,8 @@ class Flow {
       case SessionVerb::End:
         leaveSession(s, op.range);
         s.lost.clear();
+        s.timeouts = Timeouts::all(byDefault());
+        givenTimeouts(op.text, s);
         learn(s, {kPsql, {}, op.verb == SessionVerb::Start});
         s.status = idle(s);
         break;
@@ -796,12 +832,17 @@ class Flow {
         std::erase_if(s.lost, [](const LostLock& l) { return l.how == Loss::StatementEnd; });
         s.status = TransactionStatus::None;
         break;
-      case SessionVerb::DiscardAll: releaseAll(s); break;
+      case SessionVerb::DiscardAll:
+        releaseAll(s);
+        s.timeouts = Timeouts::all(byDefault());
+        break;
       case SessionVerb::Quit: return false;
       case SessionVerb::Include:  // another file's statements: they may take and release
         for (Hold& h : s.holds) h.lo = std::min(h.lo, 0), h.must = 0;
         s.lost.clear();
+        s.timeouts = Timeouts::all(TimeoutValue::Unknown);
         break;
+      case SessionVerb::Outside: noteWait(op.range, op.text, false, {s}); break;
     }
     return true;
   }
@@ -897,7 +938,9 @@ class Flow {
       case HostCallKind::Reset:
         leaveSession(s, c.range);
         s.lost.clear();
-        s.status = TransactionStatus::None, s.timeout = 0;
+        s.status = TransactionStatus::None;
+        s.timeouts = Timeouts::all(c.kind == HostCallKind::Obtain ? TimeoutValue::Unknown : TimeoutValue::Off);
+        if (c.kind == HostCallKind::Connect) givenTimeouts(HostConnections::textOf(c), s);
         break;
       case HostCallKind::GiveBack:  // with whatever it holds
       case HostCallKind::Execute:
@@ -985,6 +1028,9 @@ class Flow {
   // --- errors and ways out ---------------------------------------------------------------------------------------------------
 
   static bool catchesAll(const ExceptionHandler& h) { return std::find(h.conditions.begin(), h.conditions.end(), "others") != h.conditions.end(); }
+  static bool catchesCancellation(const ExceptionHandler& h) {
+    return std::any_of(h.conditions.begin(), h.conditions.end(), [](const std::string& c) { return c == "query_canceled" || c == "sqlstate 57014"; });
+  }
   static bool catchesTimeout(const ExceptionHandler& h) {
     return std::any_of(h.conditions.begin(), h.conditions.end(), [](const std::string& c) {
       return c == "others" || c == "lock_not_available" || c == "query_canceled" || c == "deadlock_detected" || c == "sqlstate 55P03" || c == "sqlstate 55p03";
@@ -1007,11 +1053,13 @@ class Flow {
       return;
     }
     for (std::int32_t scope = scope_; scope >= 0 && at(scope) < function_.exception_scopes.size(); scope = function_.exception_scopes[at(scope)].parent) {
-      bool all = false;
+      bool all = false, cancellation = false;
       for (const ExceptionHandler& h : function_.exception_scopes[at(scope)].handlers) {
         for (const LockState& s : states) toHandler(s, scope, h, range);
         all |= catchesAll(h);
+        cancellation |= catchesCancellation(h);
       }
+      if (all && !cancellation && kind == WayOutKind::ErrorIn) wayOut(WayOutKind::Cancelled, range, states);
       if (all) return;
     }
     wayOut(kind, range, states);
@@ -1090,7 +1138,7 @@ class Flow {
     for (const LockState& s : states)
       if (holdsSession(s)) addState(holding, s);
     if (kind == WayOutKind::End || kind == WayOutKind::Return || !holding.empty())
-      result_.locks.ways_out.push_back({kind, range, kind == WayOutKind::ErrorIn || kind == WayOutKind::Raise ? std::move(holding) : states});
+      result_.locks.ways_out.push_back({kind, range, kind != WayOutKind::End && kind != WayOutKind::Return ? std::move(holding) : states});
   }
 
   static void addOutcome(const LockState& s, std::vector<LockOutcome>& all) {
@@ -1148,6 +1196,15 @@ class Flow {
         if (known_loss == all.end()) all.push_back(std::move(w));
         else if (!known_loss->same_work && w.same_work) *known_loss = std::move(w);
       }
+  }
+
+  void noteWait(const SourceRange& range, std::string_view what, bool repeated, const LockStateSet& states) {
+    if (!settled_ || !record_) return;
+    LockStateSet holding;
+    for (const LockState& s : states)
+      if ((routine_ || s.status == TransactionStatus::Explicit) && std::any_of(s.holds.begin(), s.holds.end(), [](const Hold& h) { return h.mustHold(); }))
+        addState(holding, s);
+    if (!holding.empty()) result_.locks.waits.push_back({range, std::string(what), repeated, std::move(holding)});
   }
 
   void noteStale(EventId acquisition, const SourceRange& range) {

@@ -50,6 +50,8 @@ void describeVariable(const std::string& name, Identity& out) {
 // A value that a variable holds is one value, whatever it was computed from.
 void describeSet(const Value& v, Identity& out) {
   if (!v.constant_name.empty()) return describeVariable(v.constant_name, out);
+  if (v.kind == ValueKind::Column && (v.relation.str() == "new" || v.relation.str() == "old"))  // of a trigger whose table is not in view
+    return describeVariable(v.relation.str() + "." + v.name, out);
   out.exact = out.parametric = false;
   out.text += fmt::format("{}:{}.{}", nameOf(v.kind), v.relation, v.name);
 }

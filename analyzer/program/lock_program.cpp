@@ -68,8 +68,12 @@ std::vector<std::pair<KeyId, LockMode>> heldFor(const LockStateSet& before) {
   return held;
 }
 
-void addAcquisition(std::vector<InnerAcquisition>& all, InnerAcquisition a) {
-  if (all.size() < kMostAcquisitions && std::find(all.begin(), all.end(), a) == all.end()) all.push_back(std::move(a));
+// False: there is no room for it.
+bool addAcquisition(std::vector<InnerAcquisition>& all, InnerAcquisition a) {
+  if (std::find(all.begin(), all.end(), a) != all.end()) return true;
+  if (all.size() >= kMostAcquisitions) return false;
+  all.push_back(std::move(a));
+  return true;
 }
 
 class Analysis {
@@ -113,7 +117,8 @@ class Analysis {
     for (const std::size_t i : component) {
       reader_.forgetCalls(events[i]);
       FlowResult r = flowLocks(program_, states_, reader_, candidates[i], events[i], true);
-      summarize(r, events[i]);
+      if (!r.locks.complete) notFollowed(candidates[i], "too many paths: which locks it holds is not followed");
+      if (!summarize(r, events[i])) notFollowed(candidates[i], "it takes more than 24 locks: the order of the others is not followed into its callers");
       results[i] = std::move(r.locks);
       states_.summaries[i] = std::move(r.summary);
     }
@@ -182,13 +187,20 @@ class Analysis {
     states_.functions.push_back(std::move(locks));
   }
 
-  void summarize(FlowResult& r, const std::vector<EventId>& events) {
+  void notFollowed(const LockEvents::Candidate& c, const char* reason) {
+    const SourceRange& range = c.function->name_range.known() ? c.function->name_range : c.function->range;
+    states_.not_followed.push_back({c.unit, range, reason});
+  }
+
+  // False: some acquisitions are not in the summary.
+  bool summarize(FlowResult& r, const std::vector<EventId>& events) {
+    bool all = true;
     for (const EventId id : events) {
       const LockEvent& e = states_.event(id);
       if (e.before.empty()) continue;
       r.summary.releases_all |= e.kind == LockEventKind::ReleaseAll;
       const auto held = heldFor(e.before);
-      if (e.acquires()) addAcquisition(r.summary.acquires, {e.key, e.lock->mode, e.lock->scope, e.kind == LockEventKind::Acquire, id, held});
+      if (e.acquires()) all &= addAcquisition(r.summary.acquires, {e.key, e.lock->mode, e.lock->scope, e.kind == LockEventKind::Acquire, id, held});
       if (e.kind != LockEventKind::Call) continue;
       const LockSummary& callee = reader_.summary(id);
       const bool holding = std::any_of(e.before.begin(), e.before.end(), [](const LockState& s) { return !s.holds.empty(); });
@@ -204,9 +216,11 @@ class Analysis {
       for (InnerAcquisition a : callee.acquires) {
         for (const auto& h : held)
           if (a.held.size() < 8 && std::find(a.held.begin(), a.held.end(), h) == a.held.end()) a.held.push_back(h);
-        addAcquisition(r.summary.acquires, std::move(a));
+        all &= addAcquisition(r.summary.acquires, std::move(a));
       }
     }
+    const FunctionKind kind = r.locks.function->kind;
+    return all || (kind != FunctionKind::Routine && kind != FunctionKind::Procedure);  // nobody calls a script
   }
 
   const Program& program_;

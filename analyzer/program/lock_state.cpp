@@ -108,10 +108,61 @@ void mergeInto(LockState& a, const LockState& b) {
   for (const EventId e : b.stale) a.stale.add(e);
   a.unknown_held |= b.unknown_held;
   a.repeatable_read &= b.repeatable_read;
-  if (a.timeout != b.timeout) a.timeout = 2;
+  a.timeouts.merge(b.timeouts);
 }
 
 }  // namespace
+
+std::optional<std::size_t> Timeouts::indexOf(std::string_view setting) {
+  if (setting == "lock_timeout") return 0;
+  if (setting == "statement_timeout") return 1;
+  if (setting == "transaction_timeout") return 2;
+  return std::nullopt;
+}
+
+void Timeouts::set(std::size_t setting, TimeoutValue value, SettingScope scope, TransactionStatus status) {
+  const auto maybe = [&](TimeoutValue& v) { v = v == value ? value : TimeoutValue::Unknown; };
+  const bool local = scope == SettingScope::Local;
+  switch (status) {
+    case TransactionStatus::None:
+      if (!local) now[setting] = committed[setting] = rolled_back[setting] = value;  // SET LOCAL warns and does nothing
+      break;
+    case TransactionStatus::Failed: break;
+    case TransactionStatus::Unknown:
+      if (local) return maybe(now[setting]);
+      now[setting] = committed[setting] = value;
+      maybe(rolled_back[setting]);
+      break;
+    case TransactionStatus::Implicit:
+    case TransactionStatus::Explicit:
+      now[setting] = value;
+      if (!local) committed[setting] = value;
+      break;
+  }
+}
+
+void Timeouts::rollbackPart() {
+  for (std::size_t i = 0; i < now.size(); ++i)
+    for (Values* v : {&now, &committed})
+      if ((*v)[i] != rolled_back[i]) (*v)[i] = TimeoutValue::Unknown;
+}
+
+void Timeouts::merge(const Timeouts& other) {
+  const auto join = [](Values& own, const Values& b) {
+    for (std::size_t i = 0; i < own.size(); ++i)
+      if (own[i] != b[i]) own[i] = TimeoutValue::Unknown;
+  };
+  join(now, other.now), join(committed, other.committed), join(rolled_back, other.rolled_back);
+}
+
+TimeoutValue Timeouts::bound() const {
+  bool off = true;
+  for (const TimeoutValue v : now) {
+    if (v == TimeoutValue::On) return TimeoutValue::On;
+    off &= v == TimeoutValue::Off;
+  }
+  return off ? TimeoutValue::Off : TimeoutValue::Unknown;
+}
 
 Hold* LockState::find(KeyId key, LockMode mode) {
   return const_cast<Hold*>(static_cast<const LockState*>(this)->find(key, mode));
@@ -254,6 +305,7 @@ void dropLevels(LockState& s, std::size_t level, std::size_t keep, Loss how, con
     if (h.written.known() && h.written_level >= level) h.written = {};
   }
   s.levels.resize(std::min(s.levels.size(), keep));
+  s.timeouts.rollbackPart();
   dropEmpty(s);
 }
 
@@ -271,6 +323,7 @@ void endTransaction(LockState& s, Loss how, const SourceRange& where) {
   }
   s.levels.clear();
   s.repeatable_read = false;
+  how == Loss::Rollback ? s.timeouts.rollback() : s.timeouts.commit();
   dropEmpty(s);
 }
 

@@ -1,6 +1,7 @@
 // The lock state: which advisory locks may and must be held at each lock call, on this session, in which transaction, taken where.
 // The essay is at the head of lock_state.cpp; lock_flow.cpp runs it over functions, lock_program.cpp over the call graph.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -68,6 +69,25 @@ struct Fact {
   auto operator<=>(const Fact&) const = default;
 };
 
+// The settings that end a wait: lock_timeout, statement_timeout, transaction_timeout. For each the value in force, the one that COMMIT
+// leaves (SET LOCAL is gone) and the one that ROLLBACK brings back.
+enum class TimeoutValue : std::uint8_t { Off, On, Unknown };
+struct Timeouts {
+  using Values = std::array<TimeoutValue, 3>;
+  Values now{}, committed{}, rolled_back{};
+
+  static Timeouts all(TimeoutValue v) { return {{v, v, v}, {v, v, v}, {v, v, v}}; }
+  static std::optional<std::size_t> indexOf(std::string_view setting);
+  void set(std::size_t setting, TimeoutValue value, SettingScope scope, TransactionStatus status);
+  void begin() { committed = rolled_back = now; }
+  void commit() { now = rolled_back = committed; }
+  void rollback() { now = committed = rolled_back; }
+  void rollbackPart();             // to a savepoint: what was set in the transaction may be undone
+  void merge(const Timeouts& other);
+  TimeoutValue bound() const;      // On: some wait ends; Off: none does
+  bool operator==(const Timeouts&) const = default;
+};
+
 struct LockState {
   TransactionStatus status = TransactionStatus::Unknown;
   std::vector<std::string> levels;   // names of savepoints, "#3" for EXCEPTION scope 3; the transaction itself is not in it
@@ -77,13 +97,13 @@ struct LockState {
   Few<EventId, 4> stale;             // acquisitions after which nothing was read yet, though the snapshot is older
   bool unknown_held = false;         // a key we do not know may be held
   bool repeatable_read = false;      // the transaction keeps one snapshot
-  int timeout = 0;                   // lock_timeout or statement_timeout: 0 not set, 1 set, 2 not known
   SourceRange raised;                // host functions: the call whose exception is under way; says nothing of the state
+  Timeouts timeouts;
 
   Hold* find(KeyId key, LockMode mode);
   const Hold* find(KeyId key, LockMode mode) const;
   bool operator==(const LockState& o) const {
-    return status == o.status && unknown_held == o.unknown_held && repeatable_read == o.repeatable_read && timeout == o.timeout &&
+    return status == o.status && unknown_held == o.unknown_held && repeatable_read == o.repeatable_read && timeouts == o.timeouts &&
            levels == o.levels && holds == o.holds && lost == o.lost && facts == o.facts && stale == o.stale;
   }
 };
@@ -126,7 +146,8 @@ struct LockEvent {
   bool acquires() const { return kind == LockEventKind::Acquire || kind == LockEventKind::Try; }
 };
 
-enum class WayOutKind { End, Return, Raise, ErrorIn };  // ErrorIn: an error in the statement leaves the function
+// ErrorIn: an error in the statement leaves the function; Cancelled: only one that WHEN OTHERS does not catch (57014, P0004).
+enum class WayOutKind { End, Return, Raise, ErrorIn, Cancelled };
 
 struct WayOut {
   WayOutKind kind = WayOutKind::End;
@@ -142,6 +163,14 @@ struct WorkAfterLoss {
   bool in_handler = false;  // of the scope that caught it
 };
 
+// The session waits for something that is not its transaction's work, with the transaction open and locks held.
+struct IdleWait {
+  SourceRange range;
+  std::string what;      // "pg_sleep", "\!", "another program"
+  bool repeated = false;  // in a loop
+  LockStateSet states;
+};
+
 struct FunctionLocks {
   int unit = -1;
   const Function* function = nullptr;
@@ -151,6 +180,7 @@ struct FunctionLocks {
   std::vector<WayOut> ways_out;           // with a session lock that may be held
   std::vector<WorkAfterLoss> after_loss;  // each loss and lock once
   std::vector<std::pair<EventId, SourceRange>> read_after;  // snapshot kept: an acquisition, and the first read after it
+  std::vector<IdleWait> waits;
   bool complete = true;                   // false: given up, nothing is known
 };
 
@@ -180,8 +210,16 @@ struct LockSummary {
   bool operator==(const LockSummary&) const = default;
 };
 
+// What was left out to stay within bounds.
+struct NotFollowed {
+  int unit = -1;
+  SourceRange range;
+  std::string reason;
+};
+
 class LockStates {
  public:
+  std::vector<NotFollowed> not_followed;
   KeyTable keys;
   std::vector<std::string> names;               // relations, see Hold::worked
   std::vector<LockEvent> events;

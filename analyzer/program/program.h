@@ -68,6 +68,7 @@ struct Program {
   std::vector<PgLocksRead> pg_locks;
   std::vector<Pooler> poolers;     // whose configurations are in the tree
   std::string pooler_mode;         // what the project's configuration says of poolers: a PoolMode, "none", or empty
+  bool waits_end = false;          // the project's configuration says that connections have a lock_timeout or statement_timeout
   std::shared_ptr<const LockStates> locks;  // what is held where; link() always sets it
   std::uint64_t superseded = 0;    // function, view, trigger and policy definitions that a later one replaced
   bool whole = true;               // the whole program was analyzed (for unused-allow)

@@ -338,6 +338,7 @@ std::optional<Value> triggerRow(const Expr& e, const ValueScope& scope) {
     const bool only = !found || found->relation == r->name;
     found = placed(Value{}, e.range, scope.unit);
     found->kind = ValueKind::Column, found->name = e.name, found->type = type;
+    found->constant_name = e.qualifier.str() + "." + e.name;  // one row at any moment
     if (only) found->relation = r->name;
   }
   return found;

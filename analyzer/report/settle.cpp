@@ -14,6 +14,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "program/lock_state.h"
 #include "report/fingerprint.h"
 #include "report/statement_index.h"
 #include "report/suggest.h"
@@ -259,6 +260,9 @@ Coverage coverageOf(const Program& program) {
     if (!unit.status.empty())
       c.units.push_back({unit.files.empty() ? "" : unit.path(), unit.status.starts_with("not read") ? "not-read" : "degraded", unit.status});
   }
+  if (program.locks)
+    for (const NotFollowed& n : program.locks->not_followed)
+      c.not_understood.push_back({program.locate(n.unit, n.range).file, n.range.line, n.reason});
   c.call_sites = static_cast<std::uint64_t>(std::ranges::count_if(
       program.sites, [](const LockSite& s) { return s.live && s.direct() && s.host == SiteHost::Statement; }));
   std::ranges::sort(c.not_understood);
@@ -282,13 +286,16 @@ std::vector<Finding> applyRules(const Program& program, std::span<const Rule> ru
 
 std::vector<Finding> withoutDominated(std::vector<Finding> findings, std::span<const Dominance> table) {
   std::set<std::pair<std::string, std::string>> present;  // (subject, code)
-  for (const Finding& f : findings)
+  for (const Finding& f : findings) {
     if (!f.subject.empty()) present.emplace(f.subject, f.code);
+    for (const std::string& other : f.other_subjects) present.emplace(other, f.code);
+  }
   // `left` need not be reported itself: it may be withheld by a third rule, which then speaks for all.
   std::erase_if(findings, [&](const Finding& f) {
-    return !f.subject.empty() && std::ranges::any_of(table, [&](const Dominance& d) {
-      return d.right == f.code && present.contains({f.subject, std::string(d.left)});
-    });
+    const auto dominated = [&](const std::string& subject) {
+      return !subject.empty() && std::ranges::any_of(table, [&](const Dominance& d) { return d.right == f.code && present.contains({subject, std::string(d.left)}); });
+    };
+    return dominated(f.subject) || std::ranges::any_of(f.other_subjects, dominated);
   });
   return findings;
 }

@@ -34,7 +34,9 @@ struct Io {
 };
 
 // libpq's environment variables (manual 34.15) and the parameters that they stand for.
-const std::map<std::string, std::string> kEnvironment{{"PGHOST", "host"}, {"PGPORT", "port"}, {"PGDATABASE", "dbname"}, {"PGUSER", "user"}};
+const std::map<std::string, std::string> kEnvironment{{"PGHOST", "host"},     {"PGPORT", "port"},
+                                                      {"PGDATABASE", "dbname"}, {"PGUSER", "user"},
+                                                      {"PGOPTIONS", "options"}, {"PGTARGETSESSIONATTRS", "target_session_attrs"}};
 
 class Walker {
  public:
@@ -112,7 +114,8 @@ class Walker {
       for (const Node& c : n.children)
         if (c.field == "argument") assign(std::string(textOf(s, c)), &s, nullptr);
     }
-    for (const Node& c : n.children) collect(s, c);
+    for (const Node& c : n.children)
+      if (!n.is("command") || !c.is("variable_assignment")) collect(s, c);  // PGPORT=6432 psql: for this command alone
   }
 
   void assign(const std::string& name, const Source* s, const Node* value) {
@@ -446,16 +449,27 @@ class Walker {
       if (const auto own = io.environment.find(name); own != io.environment.end()) call.connection[parameter] = own->second;
       else if (const Word* value = variable(name)) call.connection[parameter] = value->str();
     }
+    const bool sets = call.connection.contains("options");
     flow().add(SessionOp{SessionVerb::Start, where, connectionString(call.connection)});
-    if (call.single_transaction) flow().add(transaction(TransactionVerb::Begin, where));
+    if (call.single_transaction) {
+      TransactionOp begin = transaction(TransactionVerb::Begin, where);
+      begin.name = "psql -1";
+      flow().add(std::move(begin));
+    }
     TransactionMode mode = call.single_transaction ? TransactionMode::OnePerFile : certain ? TransactionMode::Autocommit : TransactionMode::Unknown;
+    for (const auto& [name, value] : call.variables) reader_.givenVariable(name, value.known ? std::optional(value.str()) : std::nullopt, where, flow());
+    bool fresh = !sets && call.options_known;
     for (const PsqlInput& input : call.inputs) {
       switch (input.kind) {
         case InputKind::String: commands(input.text, true, io); break;
         case InputKind::Commands: commands(input.text, false, io); break;
-        case InputKind::File: file(input.text, where, mode); break;
-        case InputKind::Unknown: flow().addUnparsed(where, "psql"); break;
+        case InputKind::File: file(input.text, where, mode, fresh, call); break;
+        case InputKind::Unknown:
+          flow().addUnparsed(where, "psql");
+          if (call.inputs.size() > 1) flow().add(SessionOp{SessionVerb::Outside, where, "another program"});
+          break;
       }
+      fresh &= input.text.known && input.text.str().find("timeout") == std::string::npos && input.kind != InputKind::File;
       if (input.kind != InputKind::File && !call.single_transaction) mode = opensTransaction(input.text.str()) ? TransactionMode::Unknown : mode;
     }
     if (call.single_transaction) flow().add(transaction(TransactionVerb::Commit, where));
@@ -499,11 +513,14 @@ class Walker {
     if (string) flow().add(SessionOp{SessionVerb::StringEnd, all, ""});
   }
 
-  void file(const Word& word, const SourceRange& where, TransactionMode mode) {
+  void file(const Word& word, const SourceRange& where, TransactionMode mode, bool fresh, const PsqlCall& call) {
     const std::string path = resolve(word.str());
     if (path.empty()) return flow().addUnparsed(where, "psql");
     flow().add(SessionOp{SessionVerb::Include, where, path, false});
-    facts_.runs.push_back({path, mode});
+    SqlFileRun run{path, mode, fresh, {}};
+    for (const auto& [name, value] : call.variables)
+      if (value.known) run.variables.emplace_back(name, value.str());
+    facts_.runs.push_back(std::move(run));
   }
 
   // A file that the script names → its path below the project root; empty if there is none. A leading part that is not known

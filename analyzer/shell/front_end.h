@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/unit.h"
@@ -15,6 +16,8 @@ namespace pglocklint::shell {
 struct SqlFileRun {
   std::string path;  // relative to the project root
   TransactionMode mode = TransactionMode::Unknown;
+  bool fresh_session = true;  // nothing has set a timeout before: not PGOPTIONS, not an earlier -c
+  std::vector<std::pair<std::string, std::string>> variables;  // -v: psql variables and their values, as far as they are constants
   auto operator<=>(const SqlFileRun&) const = default;
 };
 

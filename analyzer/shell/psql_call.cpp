@@ -95,6 +95,8 @@ class Arguments {
       else call_.inputs.push_back({InputKind::File, value});
     } else if (name == "v" || name == "variable") {
       if (value.str().starts_with("AUTOCOMMIT")) call_.autocommit = false;
+      else if (const std::size_t equals = value.str().find('='); equals != std::string::npos)
+        call_.variables.emplace_back(value.str().substr(0, equals), rest(value, equals + 1));
     } else if (const auto parameter = std::find_if(std::begin(kParameters), std::end(kParameters),
                                                    [&](const Parameter& p) { return name == p.letter || name == p.option; });
                parameter != std::end(kParameters)) {
@@ -120,19 +122,24 @@ class Arguments {
 }  // namespace
 
 std::string connectionString(const std::map<std::string, std::string>& parameters) {
-  const auto database = parameters.find("dbname");
-  const std::string whole = database == parameters.end() ? "" : database->second;
-  const bool complete = whole.find("://") != std::string::npos || whole.find('=') != std::string::npos;
-  if (complete || (parameters.size() == 1 && !whole.empty())) {
-    std::string text = whole;
-    if (complete && whole.find("://") == std::string::npos)
-      for (const auto& [name, value] : parameters)
-        if (name != "dbname") text += " " + name + "=" + value;
-    return text;
-  }
-  std::string text;
-  for (const std::string name : {"host", "port", "dbname", "user"})
-    if (const auto it = parameters.find(name); it != parameters.end()) text += (text.empty() ? "" : " ") + name + "=" + it->second;
+  const auto value = [&](const char* name) {
+    const auto found = parameters.find(name);
+    return found == parameters.end() ? std::string() : found->second;
+  };
+  // A value with blanks stands in quotes.
+  const auto add = [](std::string& text, const std::string& name, const std::string& value) {
+    const bool quotes = value.find_first_of(" '\\") != std::string::npos;
+    text += (text.empty() ? "" : " ") + name + "=" + (quotes ? "'" : "");
+    for (const char c : value) (c == '\'' || c == '\\') ? text += '\\', text += c : text += c;
+    text += quotes ? "'" : "";
+  };
+  const std::string whole = value("dbname");
+  const bool keywords = whole.find("://") == std::string::npos && whole.find('=') != std::string::npos;
+  if (parameters.size() == 1 && !whole.empty()) return whole;
+  if (whole.find("://") != std::string::npos && !parameters.contains("options") && !parameters.contains("target_session_attrs")) return whole;
+  std::string text = keywords ? whole : "";
+  for (const std::string name : {"host", "port", "dbname", "user", "options", "target_session_attrs"})
+    if (const auto it = parameters.find(name); it != parameters.end() && !(keywords && name == "dbname")) add(text, name, it->second);
   return text;
 }
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "shell/words.h"
@@ -28,6 +29,7 @@ struct PsqlCall {
   std::size_t input_at = 0;
   bool options_known = true;         // false: arguments whose value is not known may hold further options
   bool autocommit = true;            // false: AUTOCOMMIT was set
+  std::vector<std::pair<std::string, Word>> variables;  // -v name=value
   // What names the server and the database, by libpq's parameter names; dbname may hold a whole connection string.
   std::map<std::string, std::string> connection;
 };

@@ -66,13 +66,21 @@ class Reader {
     return own;
   }
 
+  // An INSERT that names no query reads nothing.
+  static std::string headOf(const Piece& p, std::string_view text) {
+    if (!std::string_view(p.head).starts_with("INSERT") || text.size() > 2000) return p.head;
+    constexpr std::string_view kSelect = "select";
+    const auto folded = [](char a, char b) { return (a | 0x20) == b; };
+    return std::search(text.begin(), text.end(), kSelect.begin(), kSelect.end(), folded) == text.end() ? "INSERT VALUES" : std::string(p.head);
+  }
+
   void piece(const Piece& p, bool relevant) {
     if (p.kind == PieceKind::CopyData) return;
     const std::string_view text = std::string_view(file_.text).substr(p.begin, p.end - p.begin);
     ScriptFlow& flow = *home(p).flow;
     if (p.kind == PieceKind::MetaCommand) return reader_.command(text, lines_.range(p.begin, p.end), flow);
     ++unit_.statements;
-    if (!relevant && !everything_) return flow.addUnparsed(lines_.range(p.begin, p.end), p.head);
+    if (!relevant && !everything_) return flow.addUnparsed(lines_.range(p.begin, p.end), headOf(p, text));
     ++unit_.parsed;
     reader_.statement(p, MappedText(std::string(text), p.begin), flow);
   }

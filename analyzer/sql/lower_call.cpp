@@ -118,25 +118,38 @@ Span Lowering::generic(const ProtobufCMessage& message, Expr& out) {
   return span;
 }
 
-// Below kMaxDepth: the calls alone, without arguments.
+// Below kMaxDepth: the calls alone; of their arguments only that they are there.
 Span Lowering::flattened(const ProtobufCMessage& message, Expr& out) {
   out.kind = ExprKind::Other, out.text = "too deep";
-  out.args = callsIn(message);
-  return token(firstLocation(message));
-}
-
-List<Expr> Lowering::callsIn(const ProtobufCMessage& message) {
-  List<Expr> calls;
   forEachMessage(message, [&](const ProtobufCMessage& m) {
     if (m.descriptor != &pg_query__func_call__descriptor) return true;
     const auto& c = reinterpret_cast<const PgQuery__FuncCall&>(m);
-    Expr& e = calls.emplace_back();
+    Expr& e = out.args.emplace_back();
     e.kind = ExprKind::Call, e.call_id = 0;
     if (c.n_funcname > 0) e.name = stringOf(c.funcname[c.n_funcname - 1]);
     if (c.n_funcname > 1) e.qualifier = stringOf(c.funcname[c.n_funcname - 2]);
     const Span written = callSpan(c.location);
     e.range = range(written.known() ? written : token(c.location));
+    for (std::size_t i = 0; i < c.n_args; ++i) {
+      Expr& argument = e.args.emplace_back();
+      argument.kind = ExprKind::Other, argument.text = "too deep", argument.range = e.range;
+    }
     return true;
+  });
+  return token(firstLocation(message));
+}
+
+// The outermost calls in a statement of which nothing else is kept.
+List<Expr> Lowering::callsIn(const ProtobufCMessage& message) {
+  List<Expr> calls;
+  forEachMessage(message, [&](const ProtobufCMessage& m) {
+    if (m.descriptor != &pg_query__node__descriptor) return true;
+    const auto& node = reinterpret_cast<const Node&>(m);
+    if (node.node_case != PG_QUERY__NODE__NODE_FUNC_CALL) return true;
+    Expr e;
+    expr(&node, e);
+    calls.push_back(std::move(e));
+    return false;
   });
   return calls;
 }

@@ -118,6 +118,30 @@ Ddl Lowering::createTrigger(const PgQuery__CreateTrigStmt& s, Span region) {
   return d;
 }
 
+// CREATE RULE … DO [ALSO | INSTEAD] command, or ( command; command ).
+Ddl Lowering::createRule(const PgQuery__RuleStmt& s, Span region) {
+  Ddl d = ddl(DdlKind::CreateRule, region);
+  onRelation(s.relation, d);
+  d.name = text(s.rulename), d.or_replace = s.replace;
+  optionalExpr(s.where_clause, d.exprs);
+  std::int32_t first = region.first;
+  while (region.known() && first <= region.last && !tokens_.isClauseWord(first, "do")) first = tokens_.skip(first);
+  ++first;
+  if (tokens_.isWord(first, "also") || tokens_.isWord(first, "instead")) ++first;
+  std::vector<Span> parts{{first, region.last}};
+  if (tokens_.isText(first, "(") && tokens_.match(first) == region.last) {
+    parts = {{first + 1, region.last - 1}};
+    for (std::int32_t i = first + 1; i < region.last; i = tokens_.skip(i))
+      if (tokens_.isText(i, ";")) parts.back().last = i - 1, parts.push_back({i + 1, region.last - 1});
+    if (!parts.back().known()) parts.pop_back();
+  }
+  const NodeList actions = nodes(s.n_actions, s.actions);
+  for (std::size_t i = 0; i < actions.size(); ++i)
+    if (std::optional<Statement> action = executable(actions[i], parts.size() == actions.size() ? parts[i] : region))
+      for (Query& q : action->query) d.query.push_back(std::move(q));
+  return d;
+}
+
 // The elements of CREATE SCHEMA belong to it unless they say otherwise.
 void Lowering::createSchema(const PgQuery__CreateSchemaStmt& s, Span region, ParsedStatement& out) {
   Ddl d = ddl(DdlKind::Other, region);
@@ -161,6 +185,13 @@ void Lowering::drop(const PgQuery__DropStmt& s, Span region, ParsedStatement& ou
     } else {
       if (isRelationKind(s.remove_type)) d.kind = DdlKind::DropRelation;
       d.materialized = s.remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_MATVIEW;
+      if (s.remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_RULE && names.size() > 1) {
+        d.options.push_back("drop rule");
+        d.name = stringOf(names.back());
+        qualifiedName(names.first(names.size() - 1), d.relation_schema, d.relation);
+        add(std::move(d), out);
+        continue;
+      }
       if (s.remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_SCHEMA) d.options.push_back("drop schema");
       if (contentOf(object) && object->node_case == PG_QUERY__NODE__NODE_TYPE_NAME)
         qualifiedName(nodes(object->type_name->n_names, object->type_name->names), d.schema, d.name);
@@ -241,12 +272,14 @@ bool Lowering::definition(const Node* node, Span region, ParsedStatement& out) {
       add(std::move(d), out);
       return true;
     }
-    case PG_QUERY__NODE__NODE_RULE_STMT: {
+    case PG_QUERY__NODE__NODE_RULE_STMT: add(createRule(*node->rule_stmt, region), out); return true;
+    case PG_QUERY__NODE__NODE_CREATE_STATS_STMT: {
+      const auto& s = *node->create_stats_stmt;
       Ddl d = ddl(DdlKind::Other, region);
-      d.name = text(node->rule_stmt->rulename), d.or_replace = node->rule_stmt->replace;
-      onRelation(node->rule_stmt->relation, d);
-      d.options.push_back("rule");
-      d.exprs = callsIn(node->rule_stmt->base);
+      qualifiedName(nodes(s.n_defnames, s.defnames), d.schema, d.name);
+      d.options.push_back("statistics");
+      for (const Node* n : nodes(s.n_exprs, s.exprs))
+        if (contentOf(n) && n->node_case == PG_QUERY__NODE__NODE_STATS_ELEM) optionalExpr(n->stats_elem->expr, d.exprs);
       add(std::move(d), out);
       return true;
     }

@@ -156,6 +156,9 @@ std::optional<Statement> Lowering::executable(const Node* node, Span region) {
       const bool last =
           f.direction == PG_QUERY__FETCH_DIRECTION__FETCH_ABSOLUTE && f.how_many < 0;  // from the end: reads everything
       s.fetch_count = all || last ? -1 : f.how_many;
+      const bool absolute = f.direction == PG_QUERY__FETCH_DIRECTION__FETCH_ABSOLUTE, relative = f.direction == PG_QUERY__FETCH_DIRECTION__FETCH_RELATIVE;
+      s.fetch_skips = (absolute || relative) && f.how_many != 1;
+      if (relative && f.how_many == 0) s.fetch_backward = true;  // the same row again
       if (!all && !last && f.how_many < 0) s.fetch_count = -f.how_many, s.fetch_backward = !s.fetch_backward;
       return s;
     }

@@ -177,6 +177,7 @@ class Lowering {
   Ddl createIndex(const PgQuery__IndexStmt& s, Span region);
   Ddl createTrigger(const PgQuery__CreateTrigStmt& s, Span region);
   Ddl createDomain(const PgQuery__CreateDomainStmt& s, Span region);
+  Ddl createRule(const PgQuery__RuleStmt& s, Span region);
   void createSchema(const PgQuery__CreateSchemaStmt& s, Span region, ParsedStatement& out);
   void drop(const PgQuery__DropStmt& s, Span region, ParsedStatement& out);
   Ddl rename(const PgQuery__RenameStmt& s, Span region);

@@ -384,6 +384,7 @@ namespace {
 struct Direction {
   std::int64_t rows = 1;  // -1: all
   bool backward = false;
+  bool skips = false;      // the last of them is returned
 };
 
 Direction directionOf(const BodyTokens& t, TokenSpan span) {
@@ -399,7 +400,8 @@ Direction directionOf(const BodyTokens& t, TokenSpan span) {
   const auto is = [&](std::string_view keyword) { return t.word(span.first, keyword); };
   const bool all = t.findWord(span.first, span.last, "all") < span.last;
   if (is("prior")) return {1, true};
-  if (is("last") || (is("absolute") && negative)) return {-1, false};
+  if (is("last") || (is("absolute") && negative)) return {-1, false, true};
+  if (is("absolute") || is("relative")) return {number >= 0 ? number : 1, negative || (is("relative") && number == 0), negative || number != 1};
   if (is("backward")) return {all ? -1 : number >= 0 ? number : 1, true};
   if (all) return {-1, false};
   return {number >= 0 ? number : 1, negative};
@@ -418,6 +420,7 @@ void PlpgsqlParser::fetch(TokenSpan span) {
   const Direction direction = directionOf(tokens_, {span.first + 1, into_word - 1});
   statement.fetch_count = direction.rows;
   statement.fetch_backward = direction.backward;
+  statement.fetch_skips = direction.skips;
   flow_.add(std::move(statement));
 }
 

@@ -145,6 +145,11 @@ bool isControl(std::string_view head) {
   return std::find(std::begin(kHeads), std::end(kHeads), first) != std::end(kHeads);
 }
 
+// SELECT set_config('lock_timeout', …): a SET in other words.
+bool setsConfiguration(std::string_view head, std::string_view text) {
+  return head == "SELECT" && text.size() < 400 && containsFolded(text, "set_config");
+}
+
 bool isDdl(std::string_view head) { return head.starts_with("CREATE") || head.starts_with("ALTER") || head.starts_with("DROP"); }
 
 bool calls(std::string_view text, const RelevantNames& names) {
@@ -215,7 +220,7 @@ void markRelevant(ScannedFile& file, const RelevantNames& names, RelevantNames& 
     if (p.kind != PieceKind::Statement || file.locking[i]) continue;
     const std::string_view text = std::string_view(file.text).substr(p.begin, p.end - p.begin);
     const bool locks = (first && mentionsSeed(text)) || calls(text, names);
-    if (first && (isControl(p.head) || p.consumer == "gset")) file.relevant[i] = true;
+    if (first && (isControl(p.head) || p.consumer == "gset" || setsConfiguration(p.head, text))) file.relevant[i] = true;
     const bool defined = !locks && !file.relevant[i] && isDdl(p.head) && defines(text, names);
     if (!locks && !defined) continue;
     file.relevant[i] = true;

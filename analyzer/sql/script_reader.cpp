@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <sstream>
 
 #include "model/lock_function.h"
 #include "sql/front_end.h"
@@ -15,7 +16,9 @@ namespace pglocklint::sql {
 
 void ScriptFlow::addUnparsed(const SourceRange& range, const std::string& head) {
   auto& events = block().events;
-  if (!events.empty() && events.back().kind == EventKind::Statement && events.back().statement[0].kind == StatementKind::Unparsed) {
+  const auto readsNothing = [](const std::string& h) { return h == "INSERT VALUES"; };
+  if (!events.empty() && events.back().kind == EventKind::Statement && events.back().statement[0].kind == StatementKind::Unparsed &&
+      readsNothing(events.back().statement[0].head) == readsNothing(head)) {
     Statement& s = events.back().statement[0];
     ++s.count;
     s.range.end = range.end, s.range.end_line = range.end_line, s.range.end_column = range.end_column;
@@ -107,17 +110,45 @@ std::pair<std::string, std::string> metaCommand(std::string_view text) {
     const std::size_t a = rest.find_first_not_of(" \t\r\n");
     const std::size_t b = rest.find_last_not_of(" \t\r\n");
     rest = a == std::string::npos ? "" : rest.substr(a, b - a + 1);
-    if (rest.size() >= 2 && rest.front() == '\'' && rest.back() == '\'') rest = rest.substr(1, rest.size() - 2);
+    if (rest.size() >= 2 && (rest.front() == '\'' || rest.front() == '"') && rest.back() == rest.front()) rest = rest.substr(1, rest.size() - 2);
   }
   return {name, rest};
 }
+
+namespace {
+
+// The arguments of \\c as a connection string: [database [user [host [port]]]], where - keeps what was; or a string of its own.
+std::string connectionOf(const std::string& arguments) {
+  if (arguments.find('=') != std::string::npos || arguments.find("://") != std::string::npos || arguments.find(' ') == std::string::npos)
+    return arguments;
+  std::string out, word;
+  std::istringstream words(arguments);
+  for (const char* name : {"dbname", "user", "host", "port"})
+    if (words >> word && word != "-") out += (out.empty() ? "" : " ") + std::string(name) + "=" + word;
+  return out;
+}
+
+// A command of the shell that is over at once.
+bool isQuick(std::string_view command) {
+  const std::string_view word = command.substr(0, command.find_first_of(" \t"));
+  for (const std::string_view quick : {"echo", "printf", "date", "cd", "mkdir", "rm", "touch", "true", "clear", "export", "pwd", "logger"})
+    if (word == quick) return command.find_first_of(";|&") == std::string_view::npos;
+  return false;
+}
+
+}  // namespace
 
 void ScriptReader::command(std::string_view text, const SourceRange& range, ScriptFlow& flow) {
   const auto [name, rest] = metaCommand(text);
   if (name == "i" || name == "include" || name == "ir" || name == "include_relative")
     flow.add(SessionOp{SessionVerb::Include, range, rest, name == "ir" || name == "include_relative"});
-  else if (name == "c" || name == "connect") flow.add(SessionOp{SessionVerb::Reconnect, range, rest});
-  else if (name == "!" || name == "copy") flow.addUnparsed(range, "\\" + name);  // may do anything
+  else if (name == "c" || name == "connect") flow.add(SessionOp{SessionVerb::Reconnect, range, connectionOf(rest)});
+  else if (name == "!" || name == "copy") {  // may do anything
+    flow.addUnparsed(range, "\\" + name);
+    if (name == "!" && !isQuick(rest)) flow.add(SessionOp{SessionVerb::Outside, range, "\\!"});
+  } else if (name == "prompt") {
+    flow.add(SessionOp{SessionVerb::Outside, range, "\\prompt"});
+  }
   else if (name == "q" || name == "quit") flow.add(SessionOp{SessionVerb::Quit, range, ""});
   else if (name == "set" || name == "unset") setVariable(rest, name == "set", range, flow);
   else if (name == "if") flow.beginIf();
@@ -127,6 +158,12 @@ void ScriptReader::command(std::string_view text, const SourceRange& range, Scri
 }
 
 namespace {
+
+Expr textConstant(const std::string& value, const SourceRange& range) {
+  Expr text;
+  text.kind = ExprKind::Const, text.literal = LiteralKind::String, text.text = value, text.range = range;
+  return text;
+}
 
 // The value that \\set gives: its arguments put together. Nothing where it depends on more than this line (:other, `command`, escapes).
 std::optional<std::string> setValue(std::string_view arguments) {
@@ -150,6 +187,17 @@ std::optional<std::string> setValue(std::string_view arguments) {
 
 }  // namespace
 
+void ScriptReader::givenVariable(const std::string& name, const std::optional<std::string>& value, const SourceRange& range, ScriptFlow& flow) {
+  if (Variable* known = flow.variable(":" + name)) {  // another psql of the script
+    if (!value || known->initial.empty() || known->initial[0].text.str() != *value) known->initial.clear();
+    return;
+  }
+  Variable v;
+  v.name = ":" + name, v.range = range;
+  if (value) v.initial.push_back(textConstant(*value, range));
+  flow.addVariable(std::move(v));
+}
+
 // A psql variable. One that is set twice, in one branch only, or by \gset as well, has no one value.
 void ScriptReader::setVariable(std::string_view arguments, bool set, const SourceRange& range, ScriptFlow& flow) {
   const std::size_t end = std::min(arguments.find_first_of(" \t"), arguments.size());
@@ -159,9 +207,7 @@ void ScriptReader::setVariable(std::string_view arguments, bool set, const Sourc
   Variable v;
   v.name = name, v.range = range;
   if (const auto value = setValue(arguments.substr(end)); value && set && !flow.branched()) {
-    Expr text;
-    text.kind = ExprKind::Const, text.literal = LiteralKind::String, text.text = *value, text.range = range;
-    v.initial.push_back(std::move(text));
+    v.initial.push_back(textConstant(*value, range));
   }
   flow.addVariable(std::move(v));
 }

@@ -1,6 +1,7 @@
 // Statements and psql commands of a session → events of a growing function. Scripts and the SQL inside shell scripts share it.
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -61,6 +62,8 @@ class ScriptReader {
   // the result where the piece itself does not say.
   void statement(const Piece& piece, const MappedText& text, ScriptFlow& flow, std::string_view consumer = "");
   void command(std::string_view text, const SourceRange& range, ScriptFlow& flow);
+  // A psql variable that psql's command line sets (-v name=value); nothing: to a value that is not known.
+  void givenVariable(const std::string& name, const std::optional<std::string>& value, const SourceRange& range, ScriptFlow& flow);
 
  private:
   void body(const MappedText& text, const std::string& language, Function& f);

@@ -137,6 +137,16 @@ TEST_CASE("indexes, triggers, policies, domains") {
   CHECK(domain.kind == DdlKind::CreateDomain);
   CHECK(exprs(domain) == "(f value) ");
   CHECK(columns(domain) == "value bigint not-null; ");
+  CHECK(exprs(Sample("ALTER DOMAIN d ADD CHECK (f(VALUE))").ddl()) == "(f value) ");
+  CHECK(exprs(Sample("CREATE STATISTICS s ON (f(a)), b FROM t").ddl()).starts_with("(f a) "));
+
+  const Sample rule("CREATE RULE r AS ON UPDATE TO s.t WHERE f(OLD.a) DO INSTEAD (SELECT g(NEW.a, 1); DELETE FROM u WHERE h(NEW.b))");
+  CHECK(rule.ddl().kind == DdlKind::CreateRule);
+  CHECK(rule.ddl().relation == "t");
+  CHECK(exprs(rule.ddl()) == "(f old.a) ");
+  REQUIRE(rule.ddl().query.size() == 2);
+  CHECK(rule.at(rule.ddl().query[0].range) == "SELECT g(NEW.a, 1)");
+  CHECK(rule.ddl().query[1].kind == QueryKind::Delete);
 }
 
 TEST_CASE("drops and renames") {

@@ -42,6 +42,8 @@ TEST_CASE("cursors") {
   CHECK(events("FETCH LAST c") == "fetch c -1");
   CHECK(events("FETCH BACKWARD 3 FROM c") == "fetch c 3 backward");
   CHECK(events("FETCH PRIOR FROM c") == "fetch c 1 backward");
+  for (const char* skipping : {"FETCH ABSOLUTE 5 c", "FETCH RELATIVE 3 c", "FETCH LAST c"}) CHECK(Sample(skipping).statement().fetch_skips);
+  for (const char* next : {"FETCH c", "FETCH FIRST c", "FETCH RELATIVE 1 c", "FETCH 5 c"}) CHECK_FALSE(Sample(next).statement().fetch_skips);
   CHECK(events("MOVE FORWARD ALL IN c") == "move c -1");
   CHECK(events("CLOSE c") == "close-cursor c");
   CHECK(events("CLOSE ALL") == "close-cursor");

@@ -153,6 +153,9 @@ TEST_CASE("OPEN runs nothing yet, FETCH and MOVE tell how many rows, CLOSE ends"
   CHECK(statement("FETCH FORWARD 5 FROM c INTO x").fetch_count == 5);
   CHECK(statement("FETCH FORWARD 5 FROM c INTO x").name == "c");
   CHECK(statement("FETCH PRIOR FROM c INTO x").fetch_backward);
+  CHECK(statement("FETCH ABSOLUTE 5 FROM c INTO x").fetch_skips);
+  CHECK(statement("FETCH LAST FROM c INTO x").fetch_skips);
+  CHECK_FALSE(statement("FETCH ABSOLUTE 1 FROM c INTO x").fetch_skips);
   CHECK(statement("MOVE FORWARD ALL IN c").fetch_count == -1);
   CHECK(statement("MOVE FORWARD ALL IN c").kind == StatementKind::Move);
   CHECK(statement("MOVE BACKWARD 2 FROM c").fetch_backward);

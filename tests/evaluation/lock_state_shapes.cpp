@@ -1,0 +1,106 @@
+// What ends a lock, and what does not, at the end of short scripts and functions: the lock state seen by a probe, a call on key 999.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "program/lock_state.h"
+#include "program/program.h"
+#include "sql/front_end.h"
+#include "sql/pg_parse.h"
+
+namespace {
+
+using namespace pglocklint;
+
+struct Task {
+  std::string text;
+  std::string held;
+};
+
+std::string text(const Hold& h, const KeyTable& keys) {
+  std::string out = keys.at(h.key).class_text;
+  std::erase_if(out, [](char c) { return c == '(' || c == ')'; });
+  if (h.lo > 0) out += " session";
+  if (h.must != 0) out += " transaction";
+  return h.mustHold() ? out : h.mayHold() ? out + " maybe" : "";
+}
+
+void look(void* p) {
+  Task& t = *static_cast<Task*>(p);
+  std::vector<Unit> units;
+  units.push_back(sql::readSql(sql::scanFile("probe.sql", t.text), true));
+  const Program program = link(std::move(units));
+  for (const LockEvent& e : program.locks->events) {
+    if (e.key == kUnknownKey || program.locks->keys.at(e.key).class_text.find("999") == std::string::npos) continue;
+    for (const LockState& s : e.before)
+      for (const Hold& h : s.holds)
+        if (const std::string one = text(h, program.locks->keys); !one.empty()) t.held += (t.held.empty() ? "" : ", ") + one;
+  }
+}
+
+std::string heldIn(const std::string& text) {
+  Task t{text, ""};
+  sql::runOnLargeStack(look, &t);
+  return t.held;
+}
+
+std::string heldAfter(const std::string& script) { return heldIn(script + "; SELECT pg_try_advisory_lock_shared(999)"); }
+
+}  // namespace
+
+TEST_CASE("COMMIT and ROLLBACK end transaction locks and no session lock") {
+  CHECK(heldAfter("BEGIN; SELECT pg_advisory_lock(1); SELECT pg_advisory_xact_lock(2)") == "1 session, 2 transaction");
+  CHECK(heldAfter("BEGIN; SELECT pg_advisory_lock(1); SELECT pg_advisory_xact_lock(2); COMMIT") == "1 session");
+  CHECK(heldAfter("BEGIN; SELECT pg_advisory_lock(1); SELECT pg_advisory_xact_lock(2); ROLLBACK") == "1 session");
+  CHECK(heldAfter("BEGIN; SELECT pg_advisory_xact_lock(2); SELECT pg_advisory_unlock(2)") == "2 transaction");
+}
+
+TEST_CASE("ROLLBACK TO releases what was taken since the savepoint") {
+  CHECK(heldAfter("BEGIN; SELECT pg_advisory_xact_lock(1); SAVEPOINT s; SELECT pg_advisory_xact_lock(2); ROLLBACK TO s") == "1 transaction");
+  CHECK(heldAfter("BEGIN; SAVEPOINT s; SELECT pg_advisory_lock(1); SELECT pg_advisory_xact_lock(2); ROLLBACK TO s") == "1 session");
+  CHECK(heldAfter("BEGIN; SAVEPOINT s; SELECT pg_advisory_xact_lock(2); RELEASE s") == "2 transaction");
+}
+
+TEST_CASE("an error that leads to a handler has released the locks of its block") {
+  const auto handler = [](const std::string& before, const std::string& inside) {
+    return heldIn("CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN " + before + " BEGIN " + inside +
+                  " UPDATE t SET a = 1; EXCEPTION WHEN unique_violation THEN PERFORM pg_try_advisory_lock_shared(999); END; END $$");
+  };
+  CHECK(handler("PERFORM pg_advisory_xact_lock(1);", "PERFORM pg_advisory_xact_lock(2);") == "1 transaction");
+  CHECK(handler("", "PERFORM pg_advisory_lock(2);") == "2 session");
+}
+
+TEST_CASE("DISCARD ALL releases session locks, RESET ALL and CLOSE ALL do not") {
+  CHECK(heldAfter("SELECT pg_advisory_lock(1); DISCARD ALL") == "");
+  CHECK(heldAfter("SELECT pg_advisory_lock(1); RESET ALL") == "1 session");
+  CHECK(heldAfter("SELECT pg_advisory_lock(1); CLOSE ALL; DISCARD PLANS") == "1 session");
+}
+
+TEST_CASE("timeouts follow the transaction") {
+  const auto bound = [](const std::string& script) {
+    struct Asked {
+      std::string text;
+      TimeoutValue value = TimeoutValue::Unknown;
+    } asked{script + "; SELECT pg_advisory_lock(999)", {}};
+    sql::runOnLargeStack(
+        [](void* p) {
+          Asked& a = *static_cast<Asked*>(p);
+          std::vector<Unit> units;
+          units.push_back(sql::readSql(sql::scanFile("probe.sql", a.text), true));
+          a.value = link(std::move(units)).locks->events.back().before.front().timeouts.bound();
+        },
+        &asked);
+    return asked.value;
+  };
+  CHECK(bound("SELECT 1") == TimeoutValue::Off);
+  CHECK(bound("SET lock_timeout = '1s'") == TimeoutValue::On);
+  CHECK(bound("SET statement_timeout = '0'") == TimeoutValue::Off);
+  CHECK(bound("BEGIN; SET LOCAL lock_timeout = '1s'") == TimeoutValue::On);
+  CHECK(bound("BEGIN; SET LOCAL lock_timeout = '1s'; COMMIT") == TimeoutValue::Off);
+  CHECK(bound("BEGIN; SET lock_timeout = '1s'; COMMIT") == TimeoutValue::On);
+  CHECK(bound("BEGIN; SET lock_timeout = '1s'; ROLLBACK") == TimeoutValue::Off);
+  CHECK(bound("SET lock_timeout = '1s'; RESET lock_timeout") == TimeoutValue::Off);
+  CHECK(bound("SELECT set_config('lock_timeout', '1s', false)") == TimeoutValue::On);
+  CHECK(bound("SELECT set_config('lock_timeout', current_setting('app.t'), false)") == TimeoutValue::Unknown);
+}

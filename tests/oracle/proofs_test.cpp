@@ -194,13 +194,6 @@ TEST_CASE("the rule is reported for the bad forms of its proof and not for the g
     }
 }
 
-// Known gaps. A proof that lands takes its line away.
-constexpr const char* kToBeProved[] = {"session-lock-not-released", "unlock-mismatch",           "unlock-before-commit",
-                                       "xact-lock-outside-transaction", "session-lock-in-transaction", "xact-lock-released-by-savepoint",
-                                       "blocking-without-timeout", "continue-after-lock-failure", "stacked-lock", "xact-lock-lost-at-commit",
-                                       "lock-on-any-host",         "inconsistent-lock-order",     "lock-upgrade",
-                                       "stale-snapshot"};
-
 TEST_CASE("each rule has a proof or says why it has none") {
   const test::Outcome listed = test::run({PGLOCKLINT_BIN, "rules", "--format", "json"}, "/");
   const auto rules = nlohmann::json::parse(listed.out);
@@ -209,10 +202,6 @@ TEST_CASE("each rule has a proof or says why it has none") {
     const std::string name = rule.at("name");
     names.insert(name);
     const bool proved = fs::exists(kFixtures / name / "proof.spec"), excused = !rule.at("proof").get<std::string>().empty();
-    if (std::ranges::find(kToBeProved, name) != std::end(kToBeProved)) {
-      CHECK_MESSAGE(!(proved || excused), name << " has what it lacked: delete it from kToBeProved");
-      continue;
-    }
     CHECK_MESSAGE(proved != excused, name << std::string(proved ? " has a proof and says why it has none" : " has no proof.spec and does not say why"));
   }
   for (const Proof& proof : allProofs()) CHECK_MESSAGE(names.contains(proof.rule), proof.rule << " is no rule");

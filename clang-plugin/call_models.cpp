@@ -230,7 +230,7 @@ constexpr std::array<std::string_view, 24> kTextOnly{"printf", "fprintf", "dprin
 
 // Parts of names of functions that tell people something.
 constexpr std::string_view kTelling[] = {"log",   "print",  "debug", "trace",  "warn",   "error",
-                                         "throw", "assert", "fail",  "report", "message"};
+                                         "throw", "assert", "fail",  "report", "message", "output"};
 
 constexpr std::string_view kSqlVerbs[] = {"select",   "with",    "do",     "begin", "start",   "insert",  "update",
                                           "delete",   "merge",   "call",   "set",   "lock",    "explain", "prepare",

@@ -90,7 +90,7 @@ class RawPass {
       const std::string text(buffer.getBuffer().substr(manager.getFileOffset(token.getLocation()), token.getLength()));
       if (!callsLock(text)) continue;
       const auto at = places_.byte(token.getLocation());
-      if (!at || used.contains(*at)) continue;
+      if (!at || at->first != 0 || used.contains(*at)) continue;
       unit_.not_understood.push_back(
           {places_.range(token.getLocation(), token.getLocation()), "C++: where this text is sent is not followed", true});
     }
@@ -112,10 +112,10 @@ class RawPass {
 
 }  // namespace
 
-Unit extractUnit(ASTContext& context, const ExtractOptions& options) {
+MadeUnit extractUnit(ASTContext& context, const ExtractOptions& options) {
   Unit unit;
   unit.language = "cpp";
-  Places places(context, options.root, options.file);
+  Places places(context, options.root, options.file, options.preprocessed);
   const SourceManager& manager = context.getSourceManager();
   Function top;
   top.language = "cpp";
@@ -129,7 +129,7 @@ Unit extractUnit(ASTContext& context, const ExtractOptions& options) {
   RawPass(context, places, unit).run(reader.used());
   std::sort(unit.not_understood.begin(), unit.not_understood.end());
   unit.files = places.files();
-  return unit;
+  return {std::move(unit), options.preprocessed ? std::vector<std::string>{} : places.digests()};
 }
 
 }  // namespace pglocklint::extract

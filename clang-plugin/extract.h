@@ -1,8 +1,8 @@
-// From clang's tree of one translation unit to facts. The tool and (later) the plugin share it.
+// From clang's tree of one translation unit to facts. The tool and the plugin share it.
 #pragma once
 #include <string>
 
-#include "model/unit.h"
+#include "model/facts_section.h"
 
 namespace clang {
 class ASTContext;
@@ -13,8 +13,9 @@ namespace pglocklint::extract {
 struct ExtractOptions {
   std::string root;  // of the project, absolute
   std::string file;  // the unit's main file, relative to it
+  bool preprocessed = false;  // the text is a preprocessor's output, with line markers
 };
 
-Unit extractUnit(clang::ASTContext& context, const ExtractOptions& options);
+MadeUnit extractUnit(clang::ASTContext& context, const ExtractOptions& options);
 
 }  // namespace pglocklint::extract

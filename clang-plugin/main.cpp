@@ -59,7 +59,7 @@ class Consumer : public ASTConsumer {
  public:
   Consumer(const extract::ExtractOptions& options, Outcome& outcome) : options_(options), outcome_(outcome) {}
   void HandleTranslationUnit(ASTContext& context) override {
-    outcome_.unit = extract::extractUnit(context, options_);
+    outcome_.unit = extract::extractUnit(context, options_).unit;
     outcome_.parsed = true;
   }
   bool shouldSkipFunctionBody(Decl* d) override {
@@ -93,7 +93,7 @@ class Action : public ASTFrontendAction {
   Outcome& outcome_;
 };
 
-// A file that makes clang run for ever or eat all memory costs this process.
+// A file that makes clang run for ever or eat all memory costs this process. Whoever runs it may set a lower limit on its time.
 void limit() {
   [[maybe_unused]] const rlimit memory{std::uint64_t{12} << 30, std::uint64_t{12} << 30};
   const rlimit seconds{60, 65}, none{0, 0};

@@ -178,6 +178,14 @@ class params {
   template <typename... T> params(T&&...);
   template <typename T> void append(T&&);
 };
+struct prepped : zview { explicit prepped(zview name); prepped(const char* name); };
+namespace prepare { class invocation {
+ public:
+  template <typename T> invocation& operator()(const T& value);
+  template <typename T> invocation& operator()(const T& value, bool nonnull);
+  invocation& operator()();
+  result exec() const;
+}; }
 class connection {
  public:
   connection();
@@ -208,6 +216,9 @@ class transaction_base {
   result exec(zview query);
   result exec(zview query, zview desc);
   result exec(zview query, params);
+  result exec(prepped statement, params = {});
+  prepare::invocation prepared(const std::string& statement);
+  prepare::invocation parameterized(const std::string& query);
   result exec0(zview query);
   row exec1(zview query);
   result exec_n(int rows, zview query);
@@ -277,7 +288,521 @@ template <typename F> auto perform(F&& f, int attempts = 3) -> decltype(f());
 }
 )";
 
-constexpr std::array kStubs{
+constexpr char kFormat[] = R"(#pragma once
+#include <string>
+#include <string_view>
+namespace std {
+template <class... A> string format(string_view text, A&&... arguments);
+}
+)";
+
+constexpr char kFmt[] = R"(#pragma once
+#include <string>
+#include <string_view>
+namespace fmt {
+template <class... A> std::string format(std::string_view text, A&&... arguments);
+template <class... A> std::string sprintf(std::string_view text, A&&... arguments);
+template <class... A> void print(std::string_view text, A&&... arguments);
+template <class R> std::string join(const R& range, std::string_view separator);
+}
+)";
+
+constexpr char kAbseil[] = R"(#pragma once
+#include <string>
+#include <string_view>
+namespace absl {
+using string_view = std::string_view;
+class AlphaNum {
+ public:
+  AlphaNum(int); AlphaNum(unsigned); AlphaNum(long); AlphaNum(unsigned long); AlphaNum(long long); AlphaNum(unsigned long long);
+  AlphaNum(double); AlphaNum(const char*); AlphaNum(const std::string&); AlphaNum(std::string_view);
+};
+template <class... A> std::string StrCat(const A&... pieces);
+template <class... A> void StrAppend(std::string* to, const A&... pieces);
+template <class... A> std::string StrFormat(std::string_view text, const A&... arguments);
+template <class... A> std::string Substitute(std::string_view text, const A&... arguments);
+template <class R> std::string StrJoin(const R& range, std::string_view separator);
+}
+)";
+
+constexpr char kBoostFormat[] = R"(#pragma once
+#include <ostream>
+#include <string>
+namespace boost {
+template <class C> class basic_format {
+ public:
+  explicit basic_format(const C* text);
+  explicit basic_format(const std::basic_string<C>& text);
+  template <class T> basic_format& operator%(const T& argument);
+  std::basic_string<C> str() const;
+};
+using format = basic_format<char>;
+template <class C> std::basic_string<C> str(const basic_format<C>& f);
+}
+)";
+
+constexpr char kSoci[] = R"(#pragma once
+#include <stdexcept>
+#include <string>
+#include <vector>
+namespace soci {
+struct soci_error : std::runtime_error { using std::runtime_error::runtime_error; };
+enum indicator { i_ok, i_null, i_truncated };
+struct row { template <class T> T get(std::size_t) const; template <class T> T get(const std::string&) const; };
+namespace details {
+struct use_type_ptr {};
+struct into_type_ptr {};
+struct once_temp_type {
+  template <class T> once_temp_type& operator<<(const T& text);
+  once_temp_type& operator,(const use_type_ptr&);
+  once_temp_type& operator,(const into_type_ptr&);
+};
+struct prepare_temp_type {
+  template <class T> prepare_temp_type& operator<<(const T& text);
+  prepare_temp_type& operator,(const use_type_ptr&);
+  prepare_temp_type& operator,(const into_type_ptr&);
+};
+struct once_type { template <class T> once_temp_type operator<<(const T& text); };
+struct prepare_type { template <class T> prepare_temp_type operator<<(const T& text); };
+}
+template <class T> details::use_type_ptr use(const T& value, const std::string& name = {});
+template <class T> details::use_type_ptr use(const T& value, const indicator& null, const std::string& name = {});
+template <class T> details::into_type_ptr into(T& value);
+template <class T> details::into_type_ptr into(T& value, indicator& null);
+struct backend_factory {};
+extern const backend_factory& postgresql;
+class connection_pool;
+class session {
+ public:
+  session();
+  explicit session(const std::string& connect);
+  session(const backend_factory&, const std::string& connect);
+  session(const std::string& backend, const std::string& connect);
+  explicit session(connection_pool&);
+  ~session();
+  void open(const std::string& connect);
+  void open(const backend_factory&, const std::string& connect);
+  void close();
+  void reconnect();
+  void begin();
+  void commit();
+  void rollback();
+  details::once_type once;
+  details::prepare_type prepare;
+  template <class T> details::once_temp_type operator<<(const T& text) { return once << text; }
+  bool got_data() const;
+};
+class connection_pool { public: explicit connection_pool(std::size_t size); session& at(std::size_t); std::size_t lease(); void give_back(std::size_t); };
+class transaction { public: explicit transaction(session&); ~transaction(); void commit(); void rollback(); };
+class statement {
+ public:
+  explicit statement(session&);
+  statement(const details::prepare_temp_type&);
+  ~statement();
+  bool execute(bool with_data_exchange = false);
+  bool fetch();
+  void prepare(const std::string& query);
+  template <class T> void exchange(const T&);
+  void alloc();
+  void define_and_bind();
+};
+template <class T> class rowset { public: rowset(const details::prepare_temp_type&); const T* begin() const; const T* end() const; };
+}
+)";
+
+constexpr char kQtSql[] = R"(#pragma once
+#include <string>
+using qint64 = long long;
+using quint64 = unsigned long long;
+class QString {
+ public:
+  QString();
+  QString(const char*);
+  static QString fromStdString(const std::string&);
+  static QString fromUtf8(const char*, int size = -1);
+  static QString fromLatin1(const char*, int size = -1);
+  static QString number(int); static QString number(unsigned); static QString number(long); static QString number(unsigned long);
+  static QString number(long long); static QString number(unsigned long long);
+  static QString asprintf(const char*, ...);
+  QString arg(const QString&, int width = 0) const;
+  QString arg(const char*) const;
+  QString arg(int, int width = 0, int base = 10) const; QString arg(unsigned, int width = 0, int base = 10) const;
+  QString arg(long, int width = 0, int base = 10) const; QString arg(unsigned long, int width = 0, int base = 10) const;
+  QString arg(long long, int width = 0, int base = 10) const; QString arg(unsigned long long, int width = 0, int base = 10) const;
+  QString& append(const QString&);
+  QString& operator+=(const QString&);
+  std::string toStdString() const;
+};
+QString operator+(const QString&, const QString&);
+QString operator+(const QString&, const char*);
+QString operator+(const char*, const QString&);
+QString operator"" _qs(const char16_t*, std::size_t);
+#define QStringLiteral(text) QString(text)
+#define QLatin1String(text) QString(text)
+class QVariant {
+ public:
+  QVariant(); QVariant(int); QVariant(unsigned); QVariant(long long); QVariant(unsigned long long); QVariant(double); QVariant(bool);
+  QVariant(const QString&); QVariant(const char*);
+  template <class T> static QVariant fromValue(const T&);
+  bool toBool() const; int toInt() const; long long toLongLong() const; QString toString() const; bool isNull() const;
+};
+class QSqlError { public: QString text() const; bool isValid() const; };
+class QSqlQuery;
+class QSqlDatabase {
+ public:
+  static QSqlDatabase database(const QString& name = QString());
+  static QSqlDatabase addDatabase(const QString& type, const QString& name = QString());
+  bool open(); void close(); bool isOpen() const;
+  bool transaction(); bool commit(); bool rollback();
+  QSqlQuery exec(const QString& query = QString()) const;
+  QSqlError lastError() const;
+};
+class QSqlQuery {
+ public:
+  QSqlQuery(const QString& query = QString(), QSqlDatabase db = QSqlDatabase());
+  explicit QSqlQuery(QSqlDatabase db);
+  bool exec(const QString& query);
+  bool exec();
+  bool prepare(const QString& query);
+  void bindValue(const QString& placeholder, const QVariant& value);
+  void bindValue(int position, const QVariant& value);
+  void addBindValue(const QVariant& value);
+  bool next(); bool first(); bool isActive() const; void finish();
+  QVariant value(int) const; QVariant value(const QString&) const;
+  int numRowsAffected() const; int size() const;
+  QSqlError lastError() const;
+};
+class QSqlQueryModel { public: void setQuery(const QString& query, const QSqlDatabase& db = QSqlDatabase()); };
+)";
+
+constexpr char kPoco[] = R"(#pragma once
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+namespace Poco { namespace Data {
+struct DataException : std::runtime_error { using std::runtime_error::runtime_error; };
+struct Binding {};
+struct Extraction {};
+class Statement;
+using Manipulator = void (*)(Statement&);
+class Session;
+class Statement {
+ public:
+  explicit Statement(Session& session);
+  ~Statement();
+  template <class T> Statement& operator<<(const T& text);
+  Statement& operator,(Manipulator);
+  Statement& operator,(const Binding&);
+  Statement& operator,(const Extraction&);
+  template <class T> Statement& operator,(const T& value);
+  std::size_t execute(bool reset = true);
+  bool done();
+};
+class Session {
+ public:
+  Session(const std::string& connector, const std::string& connect, std::size_t timeout = 60);
+  explicit Session(const std::string& connection);
+  template <class T> Statement operator<<(const T& text);
+  void begin(); void commit(); void rollback(); void close();
+  bool isTransaction() const;
+};
+class SessionPool { public: SessionPool(const std::string& connector, const std::string& connect, int minimum = 1, int maximum = 32); Session get(); };
+class Transaction { public: explicit Transaction(Session&, bool start = true); ~Transaction(); void commit(); void rollback(); };
+namespace Keywords {
+template <class T> Binding use(T& value, const std::string& name = {});
+template <class T> Binding useRef(T& value, const std::string& name = {});
+template <class T> Binding bind(T value, const std::string& name = {});
+template <class T> Extraction into(T& value);
+void now(Statement&);
+}
+} }
+)";
+
+constexpr char kOdbc[] = R"(#pragma once
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef unsigned char SQLCHAR; typedef unsigned short SQLWCHAR; typedef short SQLSMALLINT; typedef unsigned short SQLUSMALLINT;
+typedef int SQLINTEGER; typedef unsigned int SQLUINTEGER; typedef long SQLLEN; typedef unsigned long SQLULEN;
+typedef void* SQLPOINTER; typedef void* SQLHANDLE; typedef SQLHANDLE SQLHENV; typedef SQLHANDLE SQLHDBC; typedef SQLHANDLE SQLHSTMT;
+typedef SQLSMALLINT SQLRETURN; typedef long long SQLBIGINT;
+#define SQL_NTS (-3)
+#define SQL_NULL_DATA (-1)
+#define SQL_SUCCESS 0
+#define SQL_SUCCESS_WITH_INFO 1
+#define SQL_NO_DATA 100
+#define SQL_ERROR (-1)
+#define SQL_SUCCEEDED(rc) (((rc) & (~1)) == 0)
+#define SQL_HANDLE_ENV 1
+#define SQL_HANDLE_DBC 2
+#define SQL_HANDLE_STMT 3
+#define SQL_PARAM_INPUT 1
+#define SQL_COMMIT 0
+#define SQL_ROLLBACK 1
+#define SQL_CHAR 1
+#define SQL_INTEGER 4
+#define SQL_VARCHAR 12
+#define SQL_BIGINT (-5)
+#define SQL_C_CHAR SQL_CHAR
+#define SQL_C_LONG SQL_INTEGER
+#define SQL_C_SLONG (-16)
+#define SQL_C_SBIGINT (-25)
+#define SQL_C_UBIGINT (-27)
+#define SQL_C_BIT (-7)
+#define SQL_ATTR_AUTOCOMMIT 102
+SQLRETURN SQLAllocHandle(SQLSMALLINT type, SQLHANDLE in, SQLHANDLE* out);
+SQLRETURN SQLFreeHandle(SQLSMALLINT type, SQLHANDLE handle);
+SQLRETURN SQLConnect(SQLHDBC c, SQLCHAR* name, SQLSMALLINT n, SQLCHAR* user, SQLSMALLINT u, SQLCHAR* password, SQLSMALLINT p);
+SQLRETURN SQLDisconnect(SQLHDBC c);
+SQLRETURN SQLExecDirect(SQLHSTMT s, SQLCHAR* text, SQLINTEGER length);
+SQLRETURN SQLPrepare(SQLHSTMT s, SQLCHAR* text, SQLINTEGER length);
+SQLRETURN SQLExecute(SQLHSTMT s);
+SQLRETURN SQLBindParameter(SQLHSTMT s, SQLUSMALLINT number, SQLSMALLINT direction, SQLSMALLINT c_type, SQLSMALLINT sql_type, SQLULEN size,
+  SQLSMALLINT digits, SQLPOINTER value, SQLLEN room, SQLLEN* indicator);
+SQLRETURN SQLBindCol(SQLHSTMT s, SQLUSMALLINT number, SQLSMALLINT c_type, SQLPOINTER value, SQLLEN room, SQLLEN* indicator);
+SQLRETURN SQLFetch(SQLHSTMT s);
+SQLRETURN SQLGetData(SQLHSTMT s, SQLUSMALLINT number, SQLSMALLINT c_type, SQLPOINTER value, SQLLEN room, SQLLEN* indicator);
+SQLRETURN SQLEndTran(SQLSMALLINT type, SQLHANDLE handle, SQLSMALLINT how);
+SQLRETURN SQLSetConnectAttr(SQLHDBC c, SQLINTEGER attribute, SQLPOINTER value, SQLINTEGER length);
+#ifdef __cplusplus
+}
+#endif
+)";
+
+constexpr char kNanodbc[] = R"(#pragma once
+#include <stdexcept>
+#include <string>
+namespace nanodbc {
+using string = std::string;
+struct database_error : std::runtime_error { using std::runtime_error::runtime_error; };
+class connection { public: connection(); explicit connection(const string& connect, long timeout = 0); bool connected() const; void disconnect(); };
+class transaction { public: explicit transaction(const connection&); ~transaction(); void commit(); void rollback(); };
+class result {
+ public:
+  bool next(); bool first(); short columns() const; long affected_rows() const; bool is_null(short) const; explicit operator bool() const;
+  template <class T> T get(short column) const; template <class T> T get(short column, const T& fallback) const;
+};
+class statement {
+ public:
+  statement(); explicit statement(connection&); statement(connection&, const string& query, long timeout = 0); ~statement();
+  void prepare(connection&, const string& query, long timeout = 0); void prepare(const string& query, long timeout = 0);
+  result execute(long batch = 1, long timeout = 0); void just_execute(long batch = 1, long timeout = 0);
+  result execute_direct(connection&, const string& query, long batch = 1, long timeout = 0);
+  void just_execute_direct(connection&, const string& query, long batch = 1, long timeout = 0);
+  template <class T> void bind(short index, const T* value); void bind_null(short index);
+};
+result execute(connection&, const string& query, long batch = 1, long timeout = 0);
+void just_execute(connection&, const string& query, long batch = 1, long timeout = 0);
+result execute(statement&, long batch = 1);
+void just_execute(statement&, long batch = 1);
+void prepare(statement&, const string& query, long timeout = 0);
+}
+)";
+
+constexpr char kDrogon[] = R"(#pragma once
+#include <functional>
+#include <future>
+#include <memory>
+#include <stdexcept>
+#include <string>
+namespace drogon { namespace orm {
+struct DrogonDbException { virtual const std::exception& base() const; };
+struct SqlError : std::runtime_error, DrogonDbException { using std::runtime_error::runtime_error; };
+class Field { public: template <class T> T as() const; bool isNull() const; const char* c_str() const; };
+class Row { public: Field operator[](std::size_t) const; Field operator[](const char*) const; };
+class Result { public: Row operator[](std::size_t) const; std::size_t size() const; bool empty() const; std::size_t affectedRows() const; const Row* begin() const; const Row* end() const; };
+using ResultCallback = std::function<void(const Result&)>;
+using ExceptionCallback = std::function<void(const DrogonDbException&)>;
+namespace internal {
+class SqlBinder {
+ public:
+  template <class T> SqlBinder& operator<<(T&& value);
+  template <class F> SqlBinder& operator>>(F&& callback);
+  void exec();
+};
+template <class T> struct SqlAwaiter { bool await_ready(); void await_suspend(void*); T await_resume(); };
+}
+class Transaction;
+class DbClient {
+ public:
+  static std::shared_ptr<DbClient> newPgClient(const std::string& connect, std::size_t connections, bool auto_batch = false);
+  template <class R, class E, class... A> void execSqlAsync(const std::string& sql, R&& done, E&& failed, A&&... values) noexcept;
+  template <class... A> std::future<Result> execSqlAsyncFuture(const std::string& sql, A&&... values) noexcept;
+  template <class... A> Result execSqlSync(const std::string& sql, A&&... values) noexcept(false);
+  template <class... A> internal::SqlAwaiter<Result> execSqlCoro(const std::string& sql, A&&... values) noexcept;
+  internal::SqlBinder operator<<(const std::string& sql);
+  internal::SqlBinder operator<<(std::string&& sql);
+  internal::SqlBinder operator<<(const char* sql);
+  std::shared_ptr<Transaction> newTransaction(const std::function<void(bool)>& committed = {}) noexcept(false);
+};
+class Transaction : public DbClient { public: void rollback(); };
+using DbClientPtr = std::shared_ptr<DbClient>;
+} }
+namespace drogon { class HttpAppFramework { public: orm::DbClientPtr getDbClient(const std::string& name = "default"); }; HttpAppFramework& app(); }
+)";
+
+constexpr char kPostgres[] = R"(#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <postgres_ext.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef signed char int8; typedef short int16; typedef int int32; typedef long int64; typedef unsigned char uint8; typedef unsigned short uint16;
+typedef unsigned int uint32; typedef unsigned long uint64; typedef size_t Size; typedef uintptr_t Datum; typedef Oid RegProcedure;
+typedef struct varlena text;
+typedef struct NullableDatum { Datum value; bool isnull; } NullableDatum;
+static inline Datum Int64GetDatum(int64 x) { return (Datum)x; }
+static inline Datum Int32GetDatum(int32 x) { return (Datum)x; }
+static inline Datum Int16GetDatum(int16 x) { return (Datum)x; }
+static inline Datum UInt32GetDatum(uint32 x) { return (Datum)x; }
+static inline Datum UInt64GetDatum(uint64 x) { return (Datum)x; }
+static inline Datum ObjectIdGetDatum(Oid x) { return (Datum)x; }
+static inline Datum BoolGetDatum(bool x) { return (Datum)x; }
+static inline Datum PointerGetDatum(const void* x) { return (Datum)x; }
+static inline Datum CStringGetDatum(const char* x) { return (Datum)x; }
+static inline bool DatumGetBool(Datum x) { return x != 0; }
+static inline int64 DatumGetInt64(Datum x) { return (int64)x; }
+static inline int32 DatumGetInt32(Datum x) { return (int32)x; }
+static inline Oid DatumGetObjectId(Datum x) { return (Oid)x; }
+#define DEBUG1 14
+#define LOG 15
+#define NOTICE 18
+#define WARNING 19
+#define ERROR 21
+#define FATAL 22
+#define PANIC 23
+void pglocklint_elog(int level, const char* text, ...);
+#define elog(level, ...) pglocklint_elog(level, __VA_ARGS__)
+int errcode(int); int errmsg(const char* text, ...); int errdetail(const char* text, ...); int errhint(const char* text, ...);
+#define ereport(level, ...) do { (void)(__VA_ARGS__); pglocklint_elog(level, ""); } while (0)
+extern Oid MyDatabaseId; extern int MyProcPid;
+char* psprintf(const char* text, ...); char* pstrdup(const char*); void* palloc(Size); void* palloc0(Size); void pfree(void*);
+char* text_to_cstring(const text*); text* cstring_to_text(const char*);
+#define PG_MODULE_MAGIC
+#define Assert(x) ((void)(x))
+#define PG_TRY() do {
+#define PG_CATCH() } while (0); do {
+#define PG_FINALLY() } while (0); do {
+#define PG_END_TRY() } while (0)
+#define PG_RE_THROW() ((void)0)
+#ifdef __cplusplus
+}
+#endif
+)";
+
+constexpr char kFmgr[] = R"(#pragma once
+#include <postgres.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct FunctionCallInfoBaseData { short nargs; NullableDatum args[8]; } FunctionCallInfoBaseData;
+typedef FunctionCallInfoBaseData* FunctionCallInfo;
+typedef Datum (*PGFunction)(FunctionCallInfo fcinfo);
+#define PG_FUNCTION_ARGS FunctionCallInfo fcinfo
+#define PG_FUNCTION_INFO_V1(name) extern Datum name(PG_FUNCTION_ARGS)
+#define PG_GETARG_DATUM(n) (fcinfo->args[n].value)
+#define PG_GETARG_INT32(n) DatumGetInt32(PG_GETARG_DATUM(n))
+#define PG_GETARG_INT64(n) DatumGetInt64(PG_GETARG_DATUM(n))
+#define PG_GETARG_OID(n) DatumGetObjectId(PG_GETARG_DATUM(n))
+#define PG_ARGISNULL(n) (fcinfo->args[n].isnull)
+#define PG_RETURN_VOID() return (Datum)0
+#define PG_RETURN_BOOL(x) return BoolGetDatum(x)
+#define PG_RETURN_NULL() return (Datum)0
+Datum DirectFunctionCall1Coll(PGFunction f, Oid collation, Datum a);
+Datum DirectFunctionCall2Coll(PGFunction f, Oid collation, Datum a, Datum b);
+Datum DirectFunctionCall3Coll(PGFunction f, Oid collation, Datum a, Datum b, Datum c);
+#define DirectFunctionCall1(f, a) DirectFunctionCall1Coll(f, InvalidOid, a)
+#define DirectFunctionCall2(f, a, b) DirectFunctionCall2Coll(f, InvalidOid, a, b)
+#define DirectFunctionCall3(f, a, b, c) DirectFunctionCall3Coll(f, InvalidOid, a, b, c)
+#ifdef __cplusplus
+}
+#endif
+)";
+
+constexpr char kFmgrProtos[] = R"(#pragma once
+#include <fmgr.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+#define PGLOCKLINT_FOUR(name) extern Datum name##_int8(PG_FUNCTION_ARGS); extern Datum name##_int4(PG_FUNCTION_ARGS); \
+  extern Datum name##_shared_int8(PG_FUNCTION_ARGS); extern Datum name##_shared_int4(PG_FUNCTION_ARGS)
+PGLOCKLINT_FOUR(pg_advisory_lock); PGLOCKLINT_FOUR(pg_advisory_xact_lock); PGLOCKLINT_FOUR(pg_try_advisory_lock);
+PGLOCKLINT_FOUR(pg_try_advisory_xact_lock); PGLOCKLINT_FOUR(pg_advisory_unlock);
+extern Datum pg_advisory_unlock_all(PG_FUNCTION_ARGS);
+#ifdef __cplusplus
+}
+#endif
+)";
+
+constexpr char kSpi[] = R"(#pragma once
+#include <postgres.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct _SPI_plan* SPIPlanPtr; typedef struct PortalData* Portal; typedef struct ParamListInfoData* ParamListInfo;
+typedef struct HeapTupleData* HeapTuple; typedef struct TupleDescData* TupleDesc;
+typedef struct SPITupleTable { TupleDesc tupdesc; HeapTuple* vals; uint64 numvals; } SPITupleTable;
+extern uint64 SPI_processed; extern SPITupleTable* SPI_tuptable;
+#define SPI_OK_CONNECT 1
+#define SPI_OK_FINISH 2
+#define SPI_OK_UTILITY 4
+#define SPI_OK_SELECT 5
+int SPI_connect(void); int SPI_connect_ext(int options); int SPI_finish(void);
+int SPI_exec(const char* src, long tcount);
+int SPI_execute(const char* src, bool read_only, long tcount);
+int SPI_execute_with_args(const char* src, int nargs, Oid* argtypes, Datum* Values, const char* Nulls, bool read_only, long tcount);
+SPIPlanPtr SPI_prepare(const char* src, int nargs, Oid* argtypes);
+int SPI_keepplan(SPIPlanPtr plan);
+int SPI_execute_plan(SPIPlanPtr plan, Datum* Values, const char* Nulls, bool read_only, long tcount);
+int SPI_execp(SPIPlanPtr plan, Datum* values, const char* Nulls, long tcount);
+Portal SPI_cursor_open_with_args(const char* name, const char* src, int nargs, Oid* argtypes, Datum* Values, const char* Nulls, bool read_only, int options);
+Datum SPI_getbinval(HeapTuple tuple, TupleDesc tupdesc, int fnumber, bool* isnull);
+char* SPI_getvalue(HeapTuple tuple, TupleDesc tupdesc, int fnumber);
+void SPI_commit(void); void SPI_rollback(void); void SPI_start_transaction(void);
+#ifdef __cplusplus
+}
+#endif
+)";
+
+constexpr char kLock[] = R"(#pragma once
+#include <postgres.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef int LOCKMODE;
+#define NoLock 0
+#define AccessShareLock 1
+#define RowShareLock 2
+#define RowExclusiveLock 3
+#define ShareUpdateExclusiveLock 4
+#define ShareLock 5
+#define ShareRowExclusiveLock 6
+#define ExclusiveLock 7
+#define AccessExclusiveLock 8
+typedef enum LockTagType { LOCKTAG_RELATION, LOCKTAG_RELATION_EXTEND, LOCKTAG_DATABASE_FROZEN_IDS, LOCKTAG_PAGE, LOCKTAG_TUPLE, LOCKTAG_TRANSACTION,
+  LOCKTAG_VIRTUALTRANSACTION, LOCKTAG_SPECULATIVE_TOKEN, LOCKTAG_OBJECT, LOCKTAG_USERLOCK, LOCKTAG_ADVISORY } LockTagType;
+typedef struct LOCKTAG { uint32 locktag_field1, locktag_field2, locktag_field3; uint16 locktag_field4; uint8 locktag_type, locktag_lockmethodid; } LOCKTAG;
+#define DEFAULT_LOCKMETHOD 1
+#define USER_LOCKMETHOD 2
+#define SET_LOCKTAG_ADVISORY(locktag, id1, id2, id3, id4) \
+  ((locktag).locktag_field1 = (id1), (locktag).locktag_field2 = (id2), (locktag).locktag_field3 = (id3), (locktag).locktag_field4 = (id4), \
+   (locktag).locktag_type = LOCKTAG_ADVISORY, (locktag).locktag_lockmethodid = USER_LOCKMETHOD)
+typedef enum { LOCKACQUIRE_NOT_AVAIL, LOCKACQUIRE_OK, LOCKACQUIRE_ALREADY_HELD, LOCKACQUIRE_ALREADY_CLEAR } LockAcquireResult;
+typedef struct LOCALLOCK LOCALLOCK;
+LockAcquireResult LockAcquire(const LOCKTAG* locktag, LOCKMODE lockmode, bool sessionLock, bool dontWait);
+LockAcquireResult LockAcquireExtended(const LOCKTAG* locktag, LOCKMODE lockmode, bool sessionLock, bool dontWait, bool reportMemoryError, LOCALLOCK** locallockp);
+bool LockRelease(const LOCKTAG* locktag, LOCKMODE lockmode, bool sessionLock);
+void LockReleaseAll(int lockmethodid, bool allLocks);
+#ifdef __cplusplus
+}
+#endif
+)";
+
+constexpr StubHeader kStubs[] = {
     StubHeader{"postgres_ext.h", kPostgresExt},
     StubHeader{"libpq-fe.h", kLibpq},
     StubHeader{"postgresql/libpq-fe.h", "#include <libpq-fe.h>\n"},
@@ -294,6 +819,73 @@ constexpr std::array kStubs{
     StubHeader{"pqxx/row", "#include <pqxx/pqxx>\n"},
     StubHeader{"pqxx/except", "#include <pqxx/pqxx>\n"},
     StubHeader{"pqxx/prepared_statement", "#include <pqxx/pqxx>\n"},
+    StubHeader{"format", kFormat},
+    StubHeader{"fmt/core.h", kFmt},
+    StubHeader{"fmt/format.h", "#include <fmt/core.h>\n"},
+    StubHeader{"fmt/printf.h", "#include <fmt/core.h>\n"},
+    StubHeader{"fmt/ranges.h", "#include <fmt/core.h>\n"},
+    StubHeader{"fmt/compile.h", "#include <fmt/core.h>\n"},
+    StubHeader{"fmt/base.h", "#include <fmt/core.h>\n"},
+    StubHeader{"absl/strings/str_cat.h", kAbseil},
+    StubHeader{"absl/strings/str_format.h", "#include <absl/strings/str_cat.h>\n"},
+    StubHeader{"absl/strings/substitute.h", "#include <absl/strings/str_cat.h>\n"},
+    StubHeader{"absl/strings/string_view.h", "#include <absl/strings/str_cat.h>\n"},
+    StubHeader{"absl/strings/str_join.h", "#include <absl/strings/str_cat.h>\n"},
+    StubHeader{"boost/format.hpp", kBoostFormat},
+    StubHeader{"soci/soci.h", kSoci},
+    StubHeader{"soci.h", "#include <soci/soci.h>\n"},
+    StubHeader{"soci/session.h", "#include <soci/soci.h>\n"},
+    StubHeader{"soci/statement.h", "#include <soci/soci.h>\n"},
+    StubHeader{"soci/transaction.h", "#include <soci/soci.h>\n"},
+    StubHeader{"soci/connection-pool.h", "#include <soci/soci.h>\n"},
+    StubHeader{"soci/postgresql/soci-postgresql.h", "#include <soci/soci.h>\n"},
+    StubHeader{"soci-postgresql.h", "#include <soci/soci.h>\n"},
+    StubHeader{"soci/soci-postgresql.h", "#include <soci/soci.h>\n"},
+    StubHeader{"QtSql/QtSql", kQtSql},
+    StubHeader{"QtSql", "#include <QtSql/QtSql>\n"},
+    StubHeader{"QSqlQuery", "#include <QtSql/QtSql>\n"},
+    StubHeader{"QSqlDatabase", "#include <QtSql/QtSql>\n"},
+    StubHeader{"QSqlError", "#include <QtSql/QtSql>\n"},
+    StubHeader{"QSqlQueryModel", "#include <QtSql/QtSql>\n"},
+    StubHeader{"QString", "#include <QtSql/QtSql>\n"},
+    StubHeader{"QVariant", "#include <QtSql/QtSql>\n"},
+    StubHeader{"QStringLiteral", "#include <QtSql/QtSql>\n"},
+    StubHeader{"QtSql/QSqlQuery", "#include <QtSql/QtSql>\n"},
+    StubHeader{"QtSql/QSqlDatabase", "#include <QtSql/QtSql>\n"},
+    StubHeader{"QtSql/QSqlError", "#include <QtSql/QtSql>\n"},
+    StubHeader{"QtCore/QString", "#include <QtSql/QtSql>\n"},
+    StubHeader{"QtCore/QVariant", "#include <QtSql/QtSql>\n"},
+    StubHeader{"Poco/Data/Session.h", kPoco},
+    StubHeader{"Poco/Data/Statement.h", "#include <Poco/Data/Session.h>\n"},
+    StubHeader{"Poco/Data/Transaction.h", "#include <Poco/Data/Session.h>\n"},
+    StubHeader{"Poco/Data/SessionPool.h", "#include <Poco/Data/Session.h>\n"},
+    StubHeader{"Poco/Data/SessionFactory.h", "#include <Poco/Data/Session.h>\n"},
+    StubHeader{"Poco/Data/DataException.h", "#include <Poco/Data/Session.h>\n"},
+    StubHeader{"Poco/Data/Data.h", "#include <Poco/Data/Session.h>\n"},
+    StubHeader{"Poco/Data/PostgreSQL/PostgreSQL.h", "#include <Poco/Data/Session.h>\n"},
+    StubHeader{"Poco/Data/PostgreSQL/Connector.h", "#include <Poco/Data/Session.h>\n"},
+    StubHeader{"sql.h", kOdbc},
+    StubHeader{"sqlext.h", "#include <sql.h>\n"},
+    StubHeader{"sqltypes.h", "#include <sql.h>\n"},
+    StubHeader{"sqlucode.h", "#include <sql.h>\n"},
+    StubHeader{"nanodbc/nanodbc.h", kNanodbc},
+    StubHeader{"nanodbc.h", "#include <nanodbc/nanodbc.h>\n"},
+    StubHeader{"drogon/orm/DbClient.h", kDrogon},
+    StubHeader{"drogon/drogon.h", "#include <drogon/orm/DbClient.h>\n"},
+    StubHeader{"drogon/orm/Result.h", "#include <drogon/orm/DbClient.h>\n"},
+    StubHeader{"drogon/orm/Exception.h", "#include <drogon/orm/DbClient.h>\n"},
+    StubHeader{"drogon/HttpAppFramework.h", "#include <drogon/orm/DbClient.h>\n"},
+    StubHeader{"postgres.h", kPostgres},
+    StubHeader{"fmgr.h", kFmgr},
+    StubHeader{"utils/fmgrprotos.h", kFmgrProtos},
+    StubHeader{"utils/builtins.h", "#include <utils/fmgrprotos.h>\n"},
+    StubHeader{"executor/spi.h", kSpi},
+    StubHeader{"storage/lock.h", kLock},
+    StubHeader{"storage/lmgr.h", "#include <storage/lock.h>\n"},
+    StubHeader{"storage/lockdefs.h", "#include <storage/lock.h>\n"},
+    StubHeader{"miscadmin.h", "#include <postgres.h>\n"},
+    StubHeader{"utils/elog.h", "#include <postgres.h>\n"},
+    StubHeader{"utils/palloc.h", "#include <postgres.h>\n"},
 };
 
 }  // namespace

@@ -21,10 +21,11 @@ namespace pglocklint::extract {
 
 using clang::Expr;  // not the one of SQL
 
-// Files of the project by number, and places in them.
+// Files of the project by number, and places in them. In preprocessed text the files are those that its line markers name, and places
+// are lines and columns (model/facts_section.h).
 class Places {
  public:
-  Places(const clang::ASTContext& context, std::string root, std::string main_file);
+  Places(const clang::ASTContext& context, std::string root, std::string main_file, bool preprocessed);
 
   // Of the text as it stands in a file of the project: where a macro is used, not where it is defined. Unknown outside of the
   // project.
@@ -35,17 +36,26 @@ class Places {
   bool inProject(clang::SourceLocation location) { return byte(location).has_value(); }
 
   const std::vector<std::string>& files() const { return files_; }
+  // Of the files, as they were read; none for preprocessed text.
+  std::vector<std::string> digests() const;
   const clang::SourceManager& manager() const { return manager_; }
 
  private:
   std::int32_t fileIndex(clang::FileID id);
+  std::int32_t indexOf(llvm::StringRef path);
+  std::int32_t presumedIndex(llvm::StringRef name);
 
   const clang::SourceManager& manager_;
   const clang::LangOptions& language_;
   std::string root_;
   std::vector<std::string> files_;
   std::map<clang::FileID, std::int32_t> known_;
+  bool preprocessed_;
+  std::map<std::string, std::int32_t> presumed_;
 };
+
+// Of a type, without paths of this machine.
+std::string typeName(clang::QualType t, const clang::ASTContext& context);
 
 // "std::hash::operator()": without template arguments and inline namespaces.
 std::string qualifiedName(const clang::NamedDecl& declaration);
@@ -130,8 +140,11 @@ class ValueReader {
 
 // Below parentheses, casts that change nothing, temporaries and the like.
 const Expr* stripped(const Expr* e);
+// Characters, or an object of a string class: a known one, or one of the project's own.
 bool isTextType(clang::QualType t);
 // Of what clang could not resolve for want of a header: a call, by the bracket that it ends with; else an operator.
 bool isLostCall(const clang::RecoveryExpr& e, const clang::SourceManager& manager);
+// Whether an overloaded operator with this result puts texts behind one another: + and, of a project's own classes, ^.
+bool joinsTexts(clang::OverloadedOperatorKind kind, clang::QualType result);
 
 }  // namespace pglocklint::extract

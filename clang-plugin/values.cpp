@@ -1,11 +1,17 @@
 // From C++ expressions to symbolic values and SQL texts. See tree.h.
+#include <clang/AST/DeclFriend.h>
+#include <clang/AST/DeclTemplate.h>
 #include <clang/AST/ParentMap.h>
 #include <clang/Basic/SourceManager.h>
 #include <clang/Lex/Lexer.h>
 #include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/MD5.h>
+#include <llvm/Support/Path.h>
 
 #include <algorithm>
 
+#include "model/facts_section.h"
 #include "tree.h"
 
 namespace pglocklint::extract {
@@ -44,11 +50,12 @@ class Nest {
 
 // --- places -------------------------------------------------------------------------------------------------------------
 
-Places::Places(const ASTContext& context, std::string root, std::string main_file)
+Places::Places(const ASTContext& context, std::string root, std::string main_file, bool preprocessed)
     : manager_(context.getSourceManager()),
       language_(context.getLangOpts()),
       root_(std::move(root)),
-      files_{std::move(main_file)} {
+      files_{std::move(main_file)},
+      preprocessed_(preprocessed) {
   if (!root_.ends_with('/')) root_ += '/';
   known_[manager_.getMainFileID()] = 0;
 }
@@ -60,15 +67,50 @@ std::int32_t Places::fileIndex(FileID id) {
   if (!entry || SrcMgr::isSystem(manager_.getFileCharacteristic(manager_.getLocForStartOfFile(id)))) return -1;
   llvm::SmallString<256> path(entry->getFileEntry().tryGetRealPathName());
   if (path.empty()) path = entry->getName();
-  if (!path.str().starts_with(root_)) return -1;
-  const std::string relative = path.str().substr(root_.size()).str();
+  return known_[id] = indexOf(path);
+}
+
+std::int32_t Places::indexOf(StringRef path) {
+  if (!path.starts_with(root_)) return -1;
+  const std::string relative = path.substr(root_.size()).str();
   const auto index = static_cast<std::size_t>(std::find(files_.begin(), files_.end(), relative) - files_.begin());
   if (index == files_.size()) files_.push_back(relative);
-  return known_[id] = static_cast<std::int32_t>(index);
+  return static_cast<std::int32_t>(index);
+}
+
+// The machine that compiles preprocessed text need not have the files: a relative name is one below the root.
+std::int32_t Places::presumedIndex(StringRef name) {
+  const auto [at, fresh] = presumed_.try_emplace(name.str(), -1);
+  if (!fresh) return at->second;
+  llvm::SmallString<256> path;
+  if (llvm::sys::fs::real_path(name, path)) {
+    path = llvm::sys::path::is_absolute(name) ? "" : root_;
+    path += name;
+    llvm::sys::path::remove_dots(path, /*remove_dot_dot=*/true);
+  }
+  return at->second = indexOf(path);
+}
+
+std::vector<std::string> Places::digests() const {
+  std::vector<std::string> result(files_.size());
+  for (const auto& [id, index] : known_) {
+    if (index < 0 || preprocessed_) continue;
+    const auto digest = llvm::MD5::hash(llvm::arrayRefFromStringRef(manager_.getBufferOrFake(id).getBuffer()));
+    result[static_cast<std::size_t>(index)] = digest.digest().str();
+  }
+  return result;
 }
 
 std::optional<std::pair<std::uint32_t, std::uint32_t>> Places::byte(SourceLocation location) {
   if (location.isInvalid()) return std::nullopt;
+  if (preprocessed_) {
+    const SourceLocation at = manager_.getFileLoc(location);
+    const PresumedLoc presumed = manager_.getPresumedLoc(at);
+    if (presumed.isInvalid() || manager_.isInSystemHeader(at)) return std::nullopt;
+    const std::int32_t file = presumedIndex(presumed.getFilename());
+    if (file < 0) return std::nullopt;
+    return std::pair(static_cast<std::uint32_t>(file), offsetByLine(presumed.getLine(), presumed.getColumn()));
+  }
   const auto [id, offset] = manager_.getDecomposedLoc(manager_.getFileLoc(location));
   const std::int32_t file = fileIndex(id);
   if (file < 0) return std::nullopt;
@@ -83,6 +125,13 @@ pglocklint::SourceRange Places::range(clang::SourceRange written) {
   SourceLocation last = written.getEnd().isValid() ? manager_.getFileLoc(written.getEnd()) : begin;
   const auto end_place = byte(last);
   if (!end_place || end_place->first != first->first || end_place->second < first->second) last = begin;
+  if (preprocessed_) {
+    const PresumedLoc from = manager_.getPresumedLoc(begin), to = manager_.getPresumedLoc(last);
+    r.file = first->first, r.begin = first->second, r.line = from.getLine(), r.column = from.getColumn();
+    r.end_line = to.getLine(), r.end_column = to.getColumn() + Lexer::MeasureTokenLength(last, manager_, language_);
+    r.end = std::max(offsetByLine(r.end_line, r.end_column), r.begin);
+    return r;
+  }
   const std::uint32_t end =
       static_cast<std::uint32_t>(manager_.getFileOffset(last)) + Lexer::MeasureTokenLength(last, manager_, language_);
   const FileID id = manager_.getFileID(begin);
@@ -121,6 +170,17 @@ std::string qualifiedName(const NamedDecl& declaration) {
 std::string classOf(const FunctionDecl& function) {
   const auto* method = dyn_cast<CXXMethodDecl>(&function);
   return method ? qualifiedName(*method->getParent()) : "";
+}
+
+std::string typeName(QualType t, const ASTContext& context) {
+  // Types without a name are printed with their place: the file's name alone is the same on every machine.
+  struct FileNames : PrintingCallbacks {
+    std::string remapPath(StringRef path) const override { return llvm::sys::path::filename(path).str(); }
+  };
+  static const FileNames names;
+  PrintingPolicy policy(context.getPrintingPolicy());
+  policy.Callbacks = &names;
+  return t.getAsString(policy);
 }
 
 std::string functionId(const FunctionDecl& function, const ASTContext& context, Places& places) {
@@ -201,19 +261,85 @@ const Expr* stripped(const Expr* e) {
   }
 }
 
-bool isTextType(QualType t) {
-  t = t.getNonReferenceType().getCanonicalType();
-  if (const auto* pointer = t->getAs<clang::PointerType>()) return pointer->getPointeeType()->isAnyCharacterType();
-  if (const auto* array = dyn_cast<clang::ArrayType>(t.getTypePtr())) return array->getElementType()->isAnyCharacterType();
-  const auto* record = t->getAsCXXRecordDecl();
-  if (!record) return false;
-  const std::string name = qualifiedName(*record);
+namespace {
+
+bool isKnownTextClass(const CXXRecordDecl& record) {
+  const std::string name = qualifiedName(record);
   return name == "std::basic_string" || name == "std::basic_string_view" || name == "pqxx::zview" || name == "QString" ||
          name == "QByteArray" || name == "absl::string_view" || name == "fmt::basic_string_view" ||
          name == "boost::string_view" || name == "Poco::UTF8String" || name == "QLatin1String" || name == "QStringLiteral" ||
          name == "std::basic_ostringstream" || name == "std::basic_stringstream" || name == "boost::basic_format" ||
          name == "fmt::basic_format_string" || name == "fmt::fstring" || name == "std::basic_format_string" ||
          name == "absl::AlphaNum";
+}
+
+bool isPlainText(QualType t) {
+  t = t.getNonReferenceType().getCanonicalType();
+  if (const auto* pointer = t->getAs<clang::PointerType>()) return pointer->getPointeeType()->isAnyCharacterType();
+  if (const auto* array = dyn_cast<clang::ArrayType>(t.getTypePtr())) return array->getElementType()->isAnyCharacterType();
+  const auto* record = t->getAsCXXRecordDecl();
+  return record && isKnownTextClass(*record);
+}
+
+bool isJoining(OverloadedOperatorKind kind) {
+  return kind == OO_Plus || kind == OO_Caret || kind == OO_PlusEqual || kind == OO_CaretEqual;
+}
+
+// Whether objects of a class, or of one of its bases, are joined with an operator.
+bool isJoined(const CXXRecordDecl& record, int depth) {
+  const auto joins = [](const Decl* d) {
+    if (const auto* t = dyn_cast<FunctionTemplateDecl>(d)) d = t->getTemplatedDecl();
+    const auto* f = dyn_cast<FunctionDecl>(d);
+    return f && isJoining(f->getOverloadedOperator());
+  };
+  for (const Decl* d : record.decls()) {
+    const auto* befriended = dyn_cast<FriendDecl>(d);
+    if (joins(befriended && befriended->getFriendDecl() ? befriended->getFriendDecl() : d)) return true;
+  }
+  // Operators beside the class, that take one of it.
+  ASTContext& context = record.getASTContext();
+  const auto* around = record.getDeclContext()->getRedeclContext();
+  for (const OverloadedOperatorKind kind : {OO_Plus, OO_Caret})
+    for (const NamedDecl* d : around->lookup(context.DeclarationNames.getCXXOperatorName(kind))) {
+      const auto* f = dyn_cast<FunctionDecl>(d);
+      if (f && llvm::any_of(f->parameters(), [&](const ParmVarDecl* p) {
+            const auto* taken = p->getType().getNonReferenceType()->getAsCXXRecordDecl();
+            return taken && taken->getCanonicalDecl() == record.getCanonicalDecl();
+          }))
+        return true;
+    }
+  if (depth < 4)
+    for (const CXXBaseSpecifier& base : record.bases())
+      if (const auto* b = base.getType()->getAsCXXRecordDecl(); b && b->hasDefinition() && isJoined(*b->getDefinition(), depth + 1))
+        return true;
+  return false;
+}
+
+// A string class of the project's own: it is made of a text, and its objects are joined or become text again.
+bool isTextClass(const CXXRecordDecl& declared) {
+  const CXXRecordDecl* record = declared.getDefinition();
+  if (!record || record->isLambda() || record->isDependentContext()) return false;
+  const bool of_text = llvm::any_of(record->ctors(), [](const CXXConstructorDecl* c) {
+    return c->getNumParams() > 0 && c->getMinRequiredArguments() <= 1 && isPlainText(c->getParamDecl(0)->getType());
+  });
+  if (!of_text) return false;
+  const auto conversions = const_cast<CXXRecordDecl*>(record)->getVisibleConversionFunctions();
+  return llvm::any_of(conversions, [](const NamedDecl* d) {
+           const auto* c = dyn_cast<CXXConversionDecl>(d->getUnderlyingDecl());
+           return c && isPlainText(c->getConversionType());
+         }) || isJoined(*record, 0);
+}
+
+}  // namespace
+
+bool isTextType(QualType t) {
+  if (isPlainText(t)) return true;
+  const auto* record = t.getNonReferenceType().getCanonicalType()->getAsCXXRecordDecl();
+  return record && isTextClass(*record);
+}
+
+bool joinsTexts(OverloadedOperatorKind kind, QualType result) {
+  return kind == OO_Plus ? isTextType(result) : kind == OO_Caret && !isPlainText(result) && isTextType(result);
 }
 
 ValueReader::ValueReader(ASTContext& context, Places& places, const FunctionDecl* function)
@@ -224,7 +350,7 @@ HostType ValueReader::type(QualType t) const {
   if (t.isNull()) return result;
   t = t.getNonReferenceType().getUnqualifiedType();
   if (t->isDependentType()) return result;
-  result.name = t.getAsString(context_.getPrintingPolicy());
+  result.name = typeName(t, context_);
   QualType c = t.getCanonicalType();
   if (const auto* e = c->getAs<clang::EnumType>()) {
     if (!e->getDecl()->isComplete()) return result;
@@ -504,6 +630,7 @@ HostValue ValueReader::variable(const VarDecl& v, const Expr* use) {
 std::vector<const Expr*> ValueReader::results(const FunctionDecl& f) const {
   const FunctionDecl* definition = nullptr;
   if (!f.hasBody(definition) || !definition || definition->isDependentContext()) return {};
+  if (places_.manager().isInSystemHeader(definition->getLocation())) return {};  // opaque, whether or not its body was parsed
   std::vector<const Expr*> found;
   std::vector<const Stmt*> work{definition->getBody()};
   for (int steps = 0; !work.empty(); ++steps) {
@@ -573,8 +700,7 @@ HostValue ValueReader::call(const CallExpr& c) {
     case Source::None:
       break;
   }
-  if (callee->getOverloadedOperator() == OO_Plus && isTextType(c.getType()) && c.getNumArgs() == 2)
-    return with(HostValueKind::Concat, "+");
+  if (joinsTexts(callee->getOverloadedOperator(), c.getType()) && c.getNumArgs() == 2) return with(HostValueKind::Concat, "+");
   if (isa<CXXConversionDecl>(callee) && method) return value(method->getImplicitObjectArgument());
   if (method && namedOneOf(callee, kWholeText) && callee->getNumParams() == 0) return value(method->getImplicitObjectArgument());
   if (callee->getOverloadedOperator() == OO_Star && !arguments.empty()) return value(arguments[0]);
@@ -720,7 +846,8 @@ class Reaching {
     }
     if (const auto* op = dyn_cast<CXXOperatorCallExpr>(s); op && op->getNumArgs() == 2) {
       const OverloadedOperatorKind kind = op->getOperator();
-      if (isVariable(op->getArg(0)) && (kind == OO_Equal || kind == OO_PlusEqual)) {
+      const bool adds = kind == OO_PlusEqual || (kind == OO_CaretEqual && isTextType(v_.getType()));
+      if (isVariable(op->getArg(0)) && (kind == OO_Equal || adds)) {
         walk(op->getArg(1));
         if (!found_) kind == OO_Equal ? set(op->getArg(1)) : append(op->getArg(1));
         return;
@@ -1053,7 +1180,7 @@ Texts ValueReader::callTexts(const CallExpr& c) {
   if (!callee) return hole(&c);
   const auto* method = dyn_cast<CXXMemberCallExpr>(&c);
   const std::string name = qualifiedName(*callee);
-  if (callee->getOverloadedOperator() == OO_Plus && c.getNumArgs() == 2 && isTextType(c.getType()))
+  if (joinsTexts(callee->getOverloadedOperator(), c.getType()) && c.getNumArgs() == 2)
     return product(texts(c.getArg(0)), texts(c.getArg(1)));
   if (method && isa<CXXConversionDecl>(callee)) return texts(method->getImplicitObjectArgument());
   if (method && callee->getNumParams() == 0 && namedOneOf(callee, kWholeText) &&

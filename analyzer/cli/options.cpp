@@ -11,8 +11,6 @@
 namespace pglocklint {
 namespace {
 
-constexpr std::string_view kSqlOnly = "this version reads facts from sources only: {} cannot be used yet";
-
 // An option whose values are the names of an enum; another value is refused with the list of those there are.
 template <class E>
 CLI::Option* addChoice(CLI::App& app, const std::string& flags, E& target, const std::string& description) {
@@ -34,7 +32,9 @@ void addReading(CLI::App& app, ReadOptions& read) {
   app.add_option("PATH", read.paths, "files and folders that make up the program (default: the working directory)")->type_name("");
   app.add_option("--config", read.config_file, "configuration file (default: pglocklint.json in a folder above the first path)")->type_name("FILE");
   app.add_option("--stdin-path", read.stdin_path, "analyze standard input as if it were this file")->type_name("NAME");
-  app.add_option("--facts", read.facts_folder, "also link the facts in this folder's .json files (written by pglocklint facts)")->type_name("DIR");
+  app.add_option("--facts", read.facts_folder, "also link the facts in this folder's .json files (written by pglocklint facts or pglocklint-clang)")->type_name("DIR");
+  app.add_option("--objects", read.objects, "also link the facts in these objects, archives, libraries, executables or folders (compiled with the plugin; repeatable)")
+      ->type_name("PATH")->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("-p", read.build_folder, "folder with the compile_commands.json of the C++ files (default: looked for)")->type_name("DIR");
   app.add_option("-j,--jobs", read.threads, "threads (default: one a processor)")->type_name("N");
   app.add_flag("--staged", read.staged, "read the index of the git repository, and show what concerns staged files");
@@ -59,9 +59,6 @@ void addCheck(CLI::App& app, CheckOptions& o, bool& no_cache) {
   app.add_flag("--strict-coverage", o.strict_coverage, "exit with 2 if something was not understood");
   app.add_flag("--include-suppressed", o.include_suppressed, "show suppressed findings too, marked as such");
   addChoice(app, "--color", o.color, "colours (default: auto, for a terminal)");
-  for (const char* later : {"--objects"})
-    app.add_option_function<std::string>(later, [later](const std::string&) { throw CLI::ValidationError(fmt::format(fmt::runtime(kSqlOnly), later)); })
-        ->group("");
 }
 
 // CLI11's own messages name neither the subcommand nor a way on.

@@ -25,6 +25,7 @@ struct ReadOptions {
   std::string stdin_path;    // --stdin-path
   std::string facts_folder;  // --facts
   std::string build_folder;  // -p
+  std::vector<std::string> objects;  // --objects
   unsigned threads = 0;      // -j
   bool staged = false;
   bool everything = false;

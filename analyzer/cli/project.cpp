@@ -13,6 +13,9 @@
 #include <nlohmann/json.hpp>
 
 #include "model/facts_json.h"
+#include "model/facts_section.h"
+#include "source/object_files.h"
+#include "source/parallel.h"
 
 namespace pglocklint {
 namespace {
@@ -61,32 +64,84 @@ std::string unreadRequest(const std::vector<std::string>& paths, const ProjectFa
   return "";
 }
 
-// Facts of files that were also read from source yield to them.
-bool addFactsOf(const std::string& folder, Project& project) {
+// The units in all .json files of a folder.
+std::vector<Unit> unitsOfFolder(const std::string& folder, std::string& problem) {
+  std::vector<Unit> result;
   std::error_code error;
   std::vector<std::string> files;
   for (auto it = fs::recursive_directory_iterator(folder, error); !error && it != fs::recursive_directory_iterator(); it.increment(error))
     if (it->is_regular_file(error) && it->path().extension() == ".json") files.push_back(it->path().string());
   if (error) {
-    project.error = fmt::format("cannot read the facts in {}: {}", folder, error.message());
-    return false;
+    problem = fmt::format("cannot read the facts in {}: {}", folder, error.message());
+    return {};
   }
   std::sort(files.begin(), files.end());
-  std::set<std::string> known;
-  for (const Unit& unit : project.facts.units) known.insert(unit.path());
   for (const std::string& file : files) {
     std::string why;
     const auto text = readFile(file, why);
     std::vector<Unit> units = text ? unitsFromJson(*text, why) : std::vector<Unit>();
     if (!why.empty()) {
-      project.error = fmt::format("{}: {}", file, why);
-      return false;
+      problem = fmt::format("{}: {}", file, why);
+      return {};
     }
-    for (Unit& unit : units)
-      if (known.insert(unit.path()).second) ++project.facts.files, project.facts.units.push_back(std::move(unit));
+    std::move(units.begin(), units.end(), std::back_inserter(result));
   }
-  std::sort(project.facts.units.begin(), project.facts.units.end(), [](const Unit& a, const Unit& b) { return a.files < b.files; });
-  return true;
+  return result;
+}
+
+// The facts in object files. A section that is damaged is coverage; a path that holds no object file at all is not what was asked for.
+std::vector<MadeUnit> unitsOfObjects(const std::vector<std::string>& paths, std::vector<UnitStatus>& unread, std::string& problem) {
+  SectionReader sections;
+  for (const std::string& path : paths) {
+    std::string why;
+    if (readFactsSections(path, [&](std::string_view section) { return sections.add(section); }, unread, why)) continue;
+    problem = fmt::format("cannot read the facts in {}: {}", path, why);
+    return {};
+  }
+  std::vector<std::string> problems;
+  std::vector<MadeUnit> units = sections.units(problems);
+  for (const std::string& p : problems) unread.push_back({paths.front(), "not-read", "its facts: " + p});
+  return units;
+}
+
+// Facts that were made before: those of C++ are lowered with the rest of it, others are added as they are.
+struct FoundFacts {
+  std::vector<MadeUnit> cpp;
+  std::vector<Unit> others;
+  std::vector<UnitStatus> unread;
+  std::string problem;
+};
+FoundFacts findFacts(const ReadOptions& options) {
+  FoundFacts found;
+  std::set<std::string> known;
+  // Facts from anywhere may be nested deeply.
+  parallelFor(1, 1, kLargeStack, [&](std::size_t) {
+    if (!options.objects.empty())
+      for (MadeUnit& made : unitsOfObjects(options.objects, found.unread, found.problem))
+        if (known.insert(made.unit.path()).second) found.cpp.push_back(std::move(made));
+    if (options.facts_folder.empty() || !found.problem.empty()) return;
+    for (Unit& unit : unitsOfFolder(options.facts_folder, found.problem)) {
+      if (!known.insert(unit.path()).second) continue;
+      if (unit.language != "cpp") {
+        found.others.push_back(std::move(unit));
+        continue;
+      }
+      const std::size_t files = unit.files.size();
+      found.cpp.push_back({std::move(unit), std::vector<std::string>(files)});  // what they were made of is not known
+    }
+  });
+  return found;
+}
+
+// Facts of files that were also read from source yield to them.
+void addFacts(FoundFacts found, ProjectFacts& facts) {
+  std::set<std::string> known;
+  for (const Unit& unit : facts.units) known.insert(unit.path());
+  for (Unit& unit : found.others)
+    if (known.insert(unit.path()).second) ++facts.files, facts.units.push_back(std::move(unit));
+  std::sort(facts.units.begin(), facts.units.end(), [](const Unit& a, const Unit& b) { return a.files < b.files; });
+  std::move(found.unread.begin(), found.unread.end(), std::back_inserter(facts.unread));
+  std::sort(facts.unread.begin(), facts.unread.end());
 }
 
 }  // namespace
@@ -143,7 +198,8 @@ Project openProject(const ReadOptions& options) {
   Project project;
   ProjectInput input;
   input.paths = options.paths;
-  if (input.paths.empty() && options.facts_folder.empty()) input.paths = {"."};
+  const bool only_facts = !options.facts_folder.empty() || !options.objects.empty();
+  if (input.paths.empty() && !only_facts) input.paths = {"."};
   const std::string first_path = !input.paths.empty() ? input.paths.front() : ".";
   if (!loadConfig(options, first_path, project, input.config_root)) return project;
   input.runners = project.config.runners;
@@ -154,10 +210,14 @@ Project openProject(const ReadOptions& options) {
   input.stdin_path = options.stdin_path;
   if (!options.stdin_path.empty()) input.stdin_text = readStandardInput();
 
-  if (!input.paths.empty() || !input.stdin_path.empty()) project.facts = readProject(input);
+  FoundFacts found = findFacts(options);
+  project.error = std::move(found.problem);
+  if (!project.error.empty()) return project;
+  input.cpp_units = std::move(found.cpp);
+  project.facts = readProject(input);
   project.error = project.facts.errors.empty() ? unreadRequest(input.paths, project.facts) : project.facts.errors.front();
   if (!project.error.empty()) return project;
-  if (!options.facts_folder.empty()) addFactsOf(options.facts_folder, project);
+  addFacts(std::move(found), project.facts);
   return project;
 }
 

@@ -11,6 +11,7 @@
 #include <array>
 #include <climits>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <set>
 
@@ -19,7 +20,9 @@
 
 #include "model/ascii.h"
 #include "model/facts_json.h"
+#include "model/facts_section.h"
 #include "model/lock_function.h"
+#include "program/keys.h"
 #include "source/compile_database.h"
 #include "source/parallel.h"
 #include "source/process.h"
@@ -33,7 +36,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 3> kSeeds{"advisory", "pg_locks", "set_locktag_"};
-constexpr int kWorkerSeconds = 60;
+constexpr int kWorkerProcessorSeconds = 60;
+constexpr int kWorkerSeconds = 300;  // by the clock: the last resort, for a machine that does other things too
 constexpr std::size_t kMostOutput = std::size_t{512} << 20;
 constexpr int kMostRounds = 8;
 constexpr int kDeepestInclude = 6;
@@ -105,6 +109,7 @@ struct CppReading::State {
   std::vector<std::string> include_roots;  // for files without a command
   std::set<std::string> done;              // files that were parsed, or included by one that was
   std::set<std::string> asked;             // names that were looked for
+  std::set<std::string> stale;             // files that are not what the facts given to us were made of
 };
 
 CppReading::CppReading(CppInput input) : input_(std::move(input)), state_(std::make_unique<State>()) {
@@ -144,7 +149,43 @@ CppReading::CppReading(CppInput input) : input_(std::move(input)), state_(std::m
 
 CppReading::~CppReading() = default;
 
+// Facts that were given to us stand for their files, unless we read a newer text of them ourselves.
+void CppReading::adopt(std::vector<MadeUnit> given) {
+  std::map<std::string, FileText> texts;
+  std::map<std::string, std::string> digests;
+  const auto textOf = [&](const std::string& path) -> const FileText& {
+    const auto [at, fresh] = texts.try_emplace(path);
+    if (fresh) {
+      at->second = input_.read(path);
+      digests[path] = at->second.error.empty() ? md5Hex(at->second.text) : "";
+    }
+    return at->second;
+  };
+  for (MadeUnit& made : given) {
+    Unit& u = made.unit;
+    const bool here = std::ranges::binary_search(input_.paths, u.path());
+    std::vector<std::string> stale;
+    for (std::size_t i = 0; i < u.files.size(); ++i) {
+      const FileText& text = textOf(u.files[i]);
+      const std::string made_of = i < made.digests.size() ? made.digests[i] : "";
+      if (!text.error.empty() || (!made_of.empty() && made_of != digests[u.files[i]]))
+        stale.push_back(u.files[i]);
+      else if (made.byLine())
+        placeByLines(u, static_cast<std::uint32_t>(i), text.text);
+    }
+    const bool unknown = !made.byLine() && std::ranges::all_of(made.digests, &std::string::empty);
+    if (here && (unknown || !stale.empty())) continue;
+    state_->stale.insert(stale.begin(), stale.end());
+    state_->done.insert(u.files.begin(), u.files.end());
+    parsed_.push_back(std::move(u));
+  }
+  for (const std::string& path : state_->stale)
+    unread_.push_back({path, "stale", textOf(path).error.empty() ? "it is not the text that its facts were made of: build again"
+                                                                 : "its facts are here and it is not: " + textOf(path).error});
+}
+
 void CppReading::run() {
+  adopt(std::move(input_.given));
   std::vector<char> matters(input_.paths.size());
   std::vector<std::string> errors(input_.paths.size());
   const WordSearch seeds(kSeeds);
@@ -190,22 +231,53 @@ std::vector<std::string> CppReading::includersOf(const std::vector<std::string>&
   return {found.begin(), found.end()};
 }
 
+// Which of these names each file holds, without those that more than 5 % of the files hold: such a name says nothing.
+std::vector<std::vector<std::size_t>> CppReading::namedIn(const std::vector<std::string>& names) const {
+  const NameSearch search(names);
+  std::vector<std::vector<std::size_t>> hits(input_.paths.size());
+  parallelFor(input_.paths.size(), input_.threads, kStack, [&](std::size_t i) {
+    const FileText file = input_.read(input_.paths[i]);
+    if (file.error.empty()) hits[i] = search.found(file.text);
+  });
+  std::vector<std::size_t> count(names.size());
+  for (const auto& h : hits)
+    for (const std::size_t n : h) ++count[n];
+  const std::size_t most = std::max<std::size_t>(kFewFiles, input_.paths.size() / 20);
+  for (auto& h : hits) std::erase_if(h, [&](std::size_t n) { return count[n] > most; });
+  return hits;
+}
+
 void CppReading::follow(const std::vector<std::string>& sql_routines) {
   std::vector<std::string> names;
   for (const std::string& n : sql_routines)
     if (n.size() >= kShortestName && state_->asked.insert(lowered(n)).second) names.push_back(n);
   if (names.empty()) return;
-  const NameSearch search(names);
-  std::vector<char> matters(input_.paths.size());
-  parallelFor(input_.paths.size(), input_.threads, kStack, [&](std::size_t i) {
-    if (isHeader(input_.paths[i]) || state_->done.contains(input_.paths[i])) return;
-    const FileText file = input_.read(input_.paths[i]);
-    matters[i] = file.error.empty() && search.in(file.text);
-  });
+  const std::vector<std::vector<std::size_t>> hits = namedIn(names);
   std::vector<std::string> files;
   for (std::size_t i = 0; i < input_.paths.size(); ++i)
-    if (matters[i]) files.push_back(input_.paths[i]);
+    if (!hits[i].empty() && !isHeader(input_.paths[i]) && !state_->done.contains(input_.paths[i])) files.push_back(input_.paths[i]);
   parse(std::move(files));
+}
+
+// Names of prepared statements that hold lock SQL: they are executed by name, elsewhere.
+std::vector<std::string> CppReading::preparedNames() const {
+  std::set<std::string> found;
+  const auto add = [&](const std::string& name) {
+    const std::size_t colons = name.rfind("::");
+    const std::string last = colons == std::string::npos ? name : name.substr(colons + 2);
+    const bool identifier = last.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == std::string::npos;
+    if (identifier && last.size() >= kShortestName) found.insert(last);
+  };
+  const auto locks = [](const std::vector<HostPiece>& pieces) { return std::ranges::any_of(pieces, [](const HostPiece& p) { return mentionsLock(p.text); }); };
+  for (const Unit& u : parsed_) {
+    for (const Function& f : u.functions)
+      for (const HostCode& h : f.host)
+        for (const HostCall& c : h.calls) {
+          if (std::ranges::none_of(c.texts, [&](const HostText& t) { return locks(t.pieces); })) continue;
+          if (c.kind == HostCallKind::Prepare) add(c.name);
+        }
+  }
+  return {found.begin(), found.end()};
 }
 
 // Callers of the functions that lock, and callers of those.
@@ -233,22 +305,13 @@ void CppReading::nameRounds() {
               names.push_back(lowered(name));
           }
     }
+    for (const std::string& name : preparedNames())
+      if (state_->asked.insert(lowered(name)).second) names.push_back(lowered(name));
     if (names.empty()) return;
-    const NameSearch search(names);
-    std::vector<std::vector<std::size_t>> hits(input_.paths.size());
-    parallelFor(input_.paths.size(), input_.threads, kStack, [&](std::size_t i) {
-      const FileText file = input_.read(input_.paths[i]);
-      if (file.error.empty()) hits[i] = search.found(file.text);
-    });
-    std::vector<std::size_t> count(names.size());
-    for (const auto& h : hits)
-      for (const std::size_t n : h) ++count[n];
-    const std::size_t most = std::max<std::size_t>(kFewFiles, input_.paths.size() / 20);  // 5 % of the files
+    const std::vector<std::vector<std::size_t>> hits = namedIn(names);
     std::vector<std::string> files;
-    for (std::size_t i = 0; i < hits.size(); ++i) {
-      const bool wanted = std::ranges::any_of(hits[i], [&](std::size_t n) { return count[n] <= most; });
-      if (wanted && !isHeader(input_.paths[i]) && !state_->done.contains(input_.paths[i])) files.push_back(input_.paths[i]);
-    }
+    for (std::size_t i = 0; i < hits.size(); ++i)
+      if (!hits[i].empty() && !isHeader(input_.paths[i]) && !state_->done.contains(input_.paths[i])) files.push_back(input_.paths[i]);
     if (files.empty()) return;
     parse(std::move(files));
   }
@@ -288,13 +351,15 @@ void CppReading::parse(std::vector<std::string> files) {
       request.arguments.insert(request.arguments.end(), {"-idirafter", "/usr/include/postgresql"});
     }
     request.input = text.text;
-    request.seconds = kWorkerSeconds;
+    request.seconds = kWorkerSeconds, request.processor_seconds = kWorkerProcessorSeconds;
     request.most_output = kMostOutput;
     const ProcessResult result = runProcess(request);
     if (result.timed_out) {
       failures[i] = result.out.size() + result.err.size() > kMostOutput
                         ? "it has more facts than fit"
                         : fmt::format("clang needs more than {} seconds", kWorkerSeconds);
+    } else if (result.out_of_processor_time) {
+      failures[i] = fmt::format("clang needs more than {} seconds of processor time", kWorkerProcessorSeconds);
     } else if (!result.started()) {
       failures[i] = "pglocklint-clang crashed on it";
     } else if (result.status != 0) {
@@ -353,12 +418,18 @@ std::vector<Unit> CppReading::units() {
     }
     u.functions.resize(kept);
   }
-  parallelFor(1, 1, kLargeStack,
-              [&](std::size_t) { sql::lowerHostSql(units, [&](const std::string& path) { return input_.read(path).text; }); });
+  std::map<std::string, std::string> stale;
+  for (const std::string& path : state_->stale) stale[path] = textOfPlaces(units, path);
+  const auto text = [&](const std::string& path) {
+    const auto at = stale.find(path);
+    return at != stale.end() ? at->second : input_.read(path).text;
+  };
+  parallelFor(1, 1, kLargeStack, [&](std::size_t) { sql::lowerHostSql(units, text); });
   std::set<std::string> searched;  // a header belongs to the first unit that includes it
   for (Unit& u : units) {
+    const bool known = !u.allows.empty();  // facts that were lowered before
     for (std::size_t i = 0; i < u.files.size(); ++i)
-      if (searched.insert(u.files[i]).second)
+      if (searched.insert(u.files[i]).second && !known)
         sql::findCppAllows(input_.read(u.files[i]).text, static_cast<std::uint32_t>(i), u.allows, u.not_understood);
     std::ranges::sort(u.not_understood);
   }

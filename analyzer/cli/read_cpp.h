@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "model/facts_section.h"
 #include "model/finding.h"
 #include "model/unit.h"
 #include "source/read_file.h"
@@ -18,6 +19,7 @@ struct CppInput {
   std::string build_folder;        // -p; empty: compile_commands.json is looked for in the root and its build folders
   unsigned threads = 0;
   std::function<FileText(const std::string& path)> read;
+  std::vector<MadeUnit> given;  // facts from object files and the like, as the clang stage makes them
 };
 
 class CppReading {
@@ -41,8 +43,11 @@ class CppReading {
 
  private:
   struct State;
+  void adopt(std::vector<MadeUnit> given);
   void parse(std::vector<std::string> files);
   void nameRounds();
+  std::vector<std::string> preparedNames() const;
+  std::vector<std::vector<std::size_t>> namedIn(const std::vector<std::string>& names) const;
   std::vector<std::string> includersOf(const std::vector<std::string>& headers) const;
 
   CppInput input_;

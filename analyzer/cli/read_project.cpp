@@ -194,7 +194,11 @@ std::string belowRoot(const std::string& path, const std::string& root) {
 ProjectFacts readProject(const ProjectInput& given) {
   ProjectFacts facts;
   ProjectInput input = given;
-  Discovery found = discover({input.paths, input.config_root, input.staged});
+  Discovery found;
+  if (input.paths.empty() && input.stdin_path.empty())  // facts alone
+    found.root = input.config_root.empty() ? fs::current_path().string() : input.config_root;
+  else
+    found = discover({input.paths, input.config_root, input.staged});
   if (!input.stdin_path.empty()) input.stdin_path = belowRoot(input.stdin_path, found.root);
   facts.root = found.root;
   facts.errors = found.errors;
@@ -221,7 +225,8 @@ ProjectFacts readProject(const ProjectInput& given) {
   std::sort(paths.begin(), paths.end());
   paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
 
-  CppReading cpp({cpp_paths, found.root, input.build_folder, input.threads, [texts](const std::string& path) { return texts->read(path); }});
+  CppReading cpp({cpp_paths, found.root, input.build_folder, input.threads, [texts](const std::string& path) { return texts->read(path); },
+                  std::move(input.cpp_units)});
   if (!cpp.error().empty()) {
     facts.errors.push_back(cpp.error());
     return facts;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "model/facts_section.h"
 #include "model/finding.h"
 #include "model/pooler.h"
 #include "model/unit.h"
@@ -27,6 +28,7 @@ struct ProjectInput {
   std::vector<RunnerOverride> runners;
   bool everything = false;              // parse every statement, not only the relevant ones
   std::string build_folder;             // with the compile database of the C++ files; empty: looked for
+  std::vector<MadeUnit> cpp_units;      // facts of C++ that somebody has made before
 };
 
 struct ProjectFacts {

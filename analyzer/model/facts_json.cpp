@@ -424,6 +424,7 @@ class ConsistencyCheck {
     if (t.kind == HostTruthKind::Not) expect(t.args.size() == 1, "NOT has one operand");
     for (const HostTruth& a : t.args) check(a, h);
   }
+  void check(const HostPlace& p) { expect(p.file < unit_.files.size(), "the place is in a file that the unit does not name"); }
   void check(const HostCode& h) {
     for (const HostCall& c : h.calls) {
       expect(isIndex(c.loop, h.loops.size(), true), "a call is in a loop that does not exist");

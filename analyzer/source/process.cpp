@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -157,6 +158,11 @@ ProcessResult runProcess(const ProcessRequest& request) {
       posix_spawnp(&child, arguments[0].c_str(), &actions, nullptr, pointers(arguments).data(), pointers(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) return result;
+  if (request.processor_seconds > 0) {
+    const auto most = static_cast<rlim_t>(request.processor_seconds);
+    const rlimit limit{most, most + 5};
+    (void)prlimit(child, RLIMIT_CPU, &limit, nullptr);
+  }
   in.closeReader();
   out.closeWriter();
   err.closeWriter();
@@ -172,6 +178,7 @@ ProcessResult runProcess(const ProcessRequest& request) {
     if (errno != EINTR) return result;
   }
   if (WIFEXITED(status)) result.status = WEXITSTATUS(status);
+  result.out_of_processor_time = WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU;
   return result;
 }
 

@@ -9,6 +9,7 @@ namespace pglocklint {
 struct ProcessResult {
   int status = -1;          // exit status; -1 if it could not be started or was ended by a signal
   bool timed_out = false;   // it was ended because it took too long
+  bool out_of_processor_time = false;
   std::string out, err;     // what it wrote
   bool started() const { return status >= 0; }
 };
@@ -20,6 +21,7 @@ struct ProcessRequest {
   std::vector<std::string> environment;  // additions "NAME=value"
   std::vector<std::string> without;      // variables taken away
   int seconds = 0;                       // that it may take; 0: as long as it likes
+  int processor_seconds = 0;             // the same, not counting what other programs take
   std::size_t most_output = 0;           // bytes on standard output, 0: any number; beyond, it is ended as if out of time
 };
 

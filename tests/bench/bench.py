@@ -55,6 +55,24 @@ def row(what, ours, theirs, bound, unit="ms", factor=1000, attribute="seconds"):
         rows.append((what, f"{value:.0f} {unit}", f"{other:.0f} {unit}", f"{value / other:.2f}", f"≤ {bound} ×", value / other <= bound))
 
 
+def cpp_rows():
+    """One unit against clang's own syntax check of it, and a compile with the plugin against one without."""
+    root = (HERE / "../..").resolve()
+    folder = BUILD / "bench/cpp"
+    folder.mkdir(parents=True, exist_ok=True)
+    units = {"a libpqxx unit": root / "fixtures/unordered-lock-set/bad_cpp_unordered_set.cpp", "a unit with JSON": root / "analyzer/cli/config.cpp"}
+    flags = ["-std=c++20", "-I/usr/include/postgresql", *(f"-I{layer}" for layer in sorted((BUILD / "layers").glob("*")))]
+    compile = ["clang++-19", "-w", *flags]
+    for name, unit in units.items():
+        worker = ["/bin/sh", "-c", 'unit=$0; exec "$@" < "$unit"', str(unit), str(BUILD / "bin/pglocklint-clang"), "--root", str(root),
+                  "--file", str(unit.relative_to(root)), "--", *flags]
+        ours, theirs = side_by_side(worker, [*compile, "-fsyntax-only", str(unit)])
+        row(f"{name} : clang++-19 -fsyntax-only, processor time", ours, theirs, 1.1, attribute="cpu")
+        plain = [*compile, "-O2", "-c", str(unit), "-o", str(folder / "x.o")]
+        ours, theirs = side_by_side([*plain, f"-fplugin={BUILD / 'lib/pglocklint-clang-plugin.so'}"], plain)
+        row(f"{name}, -O2 with the plugin : without, processor time", ours, theirs, 1.03, attribute="cpu")
+
+
 def main():
     script = (HERE / "generate.py").read_bytes()
     made_by = BUILD / "bench/generate.py"
@@ -89,6 +107,7 @@ def main():
                 start = number * 93_000 % (len(text) - 1_100_000)
                 (many / f"{number:03}.sql").write_bytes(text[text.index(b";\n", start) + 2:][:1_000_000])
         row(f"100 files of 1 MB of {what}: peak memory", Measured(check(many)), None, 250, "MB", 1, "megabytes")
+    cpp_rows()
     one = HERE / "../../fixtures/projects/shop"
     best = min((Measured(check(one)) for _ in range(ROUNDS)), key=lambda m: m.seconds)
     rows.append(("the demo project", f"{best.seconds * 1000:.0f} ms", "", "", "", True))

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string>
+
+#include "model/lock_function.h"
 
 namespace pglocklint::extract {
 namespace {
@@ -69,6 +72,72 @@ constexpr std::array kCalls{
     CallModel{"pqxx::", "exec_prepared", Role::ExecutePrepared, -1, 0, Binds::Pack, 1, -1},
     CallModel{"pqxx::", "exec_prepared0", Role::ExecutePrepared, -1, 0, Binds::Pack, 1, -1},
     CallModel{"pqxx::", "exec_prepared1", Role::ExecutePrepared, -1, 0, Binds::Pack, 1, -1},
+    // libpqxx 6 to 8: what the names above leave
+    CallModel{"pqxx::", "query_n", Role::Execute, 1, -1, Binds::Pack, 2, -1},
+    CallModel{"pqxx::", "for_stream", Role::Execute, 0, -1, Binds::None, -1, -1},
+    CallModel{"pqxx::", "parameterized", Role::Execute, 0, -1, Binds::Chain, -1, -1},
+    CallModel{"pqxx::", "exec_prepared_n", Role::ExecutePrepared, -1, 1, Binds::Pack, 2, -1},
+    CallModel{"pqxx::", "prepared", Role::ExecutePrepared, -1, 0, Binds::Chain, -1, -1},
+    CallModel{"pqxx::pipeline", "insert", Role::Execute, 0, -1, Binds::None, -1, -1},
+    CallModel{"pqxx::icursorstream", "constructor", Role::Execute, 1, -1, Binds::None, -1, 0},
+    CallModel{"pqxx::stateless_cursor", "constructor", Role::Execute, 1, -1, Binds::None, -1, 0},
+    // SOCI
+    CallModel{"soci::", "operator<<", Role::Stream, -1, -1, Binds::Comma, -1, -1},
+    CallModel{"soci::statement", "prepare", Role::Execute, 0, -1, Binds::None, -1, kNoConnection},
+    // Qt SQL
+    CallModel{"QSqlQuery", "constructor", Role::Execute, kFirstText, -1, Binds::None, -1, kNoConnection},
+    CallModel{"QSqlQuery", "exec", Role::Execute, 0, -1, Binds::None, -1, kNoConnection},
+    CallModel{"QSqlQuery", "prepare", Role::Execute, 0, -1, Binds::Later, -1, kNoConnection},
+    CallModel{"QSqlDatabase", "exec", Role::Execute, 0, -1, Binds::None, -1, -1},
+    CallModel{"QSqlQueryModel", "setQuery", Role::Execute, kFirstText, -1, Binds::None, -1, kNoConnection},
+    // POCO Data
+    CallModel{"Poco::Data::", "operator<<", Role::Stream, -1, -1, Binds::Comma, -1, -1},
+    // ODBC
+    CallModel{"", "SQLExecDirect", Role::Execute, 1, -1, Binds::Later, 0, kNoConnection},
+    CallModel{"", "SQLExecDirectA", Role::Execute, 1, -1, Binds::Later, 0, kNoConnection},
+    CallModel{"", "SQLExecDirectW", Role::Execute, 1, -1, Binds::Later, 0, kNoConnection},
+    CallModel{"", "SQLPrepare", Role::Execute, 1, -1, Binds::Later, 0, kNoConnection},
+    CallModel{"", "SQLPrepareA", Role::Execute, 1, -1, Binds::Later, 0, kNoConnection},
+    CallModel{"", "SQLPrepareW", Role::Execute, 1, -1, Binds::Later, 0, kNoConnection},
+    // nanodbc
+    CallModel{"nanodbc::statement", "execute_direct", Role::Execute, kFirstText, -1, Binds::None, -1, 0},
+    CallModel{"nanodbc::statement", "just_execute_direct", Role::Execute, kFirstText, -1, Binds::None, -1, 0},
+    CallModel{"nanodbc::statement", "constructor", Role::Execute, kFirstText, -1, Binds::Later, -1, 0},
+    CallModel{"nanodbc::statement", "prepare", Role::Execute, kFirstText, -1, Binds::Later, -1, kNoConnection},
+    CallModel{"nanodbc::", "execute", Role::Execute, kFirstText, -1, Binds::None, -1, 0},
+    CallModel{"nanodbc::", "just_execute", Role::Execute, kFirstText, -1, Binds::None, -1, 0},
+    CallModel{"nanodbc::", "prepare", Role::Execute, kFirstText, -1, Binds::Later, 0, kNoConnection},
+    // drogon: a client is a pool, a transaction is one of its connections
+    CallModel{"drogon::orm::Transaction", "execSqlSync", Role::Execute, 0, -1, Binds::Pack, 1, -1},
+    CallModel{"drogon::orm::Transaction", "execSqlAsyncFuture", Role::Execute, 0, -1, Binds::Pack, 1, -1},
+    CallModel{"drogon::orm::Transaction", "execSqlCoro", Role::Execute, 0, -1, Binds::Pack, 1, -1},
+    CallModel{"drogon::orm::Transaction", "execSqlAsync", Role::Execute, 0, -1, Binds::Pack, 3, -1},
+    CallModel{"drogon::orm::", "execSqlSync", Role::Execute, 0, -1, Binds::Pack, 1, kNoConnection},
+    CallModel{"drogon::orm::", "execSqlAsyncFuture", Role::Execute, 0, -1, Binds::Pack, 1, kNoConnection},
+    CallModel{"drogon::orm::", "execSqlCoro", Role::Execute, 0, -1, Binds::Pack, 1, kNoConnection},
+    CallModel{"drogon::orm::", "execSqlAsync", Role::Execute, 0, -1, Binds::Pack, 3, kNoConnection},
+    CallModel{"drogon::orm::Transaction", "rollback", Role::Rollback, -1, -1, Binds::None, -1, -1},
+    CallModel{"drogon::orm::", "operator<<", Role::StreamValues, -1, -1, Binds::None, -1, kNoConnection},
+    // inside of the server: SPI, fmgr, the lock manager
+    CallModel{"", "SPI_exec", Role::Execute, 0, -1, Binds::None, -1, -1},
+    CallModel{"", "SPI_execute", Role::Execute, 0, -1, Binds::None, -1, -1},
+    CallModel{"", "SPI_execute_extended", Role::Execute, 0, -1, Binds::None, -1, -1},
+    CallModel{"", "SPI_execute_with_args", Role::Execute, 0, -1, Binds::Datums, 3, -1},
+    CallModel{"", "SPI_prepare", Role::Execute, 0, -1, Binds::None, -1, -1},
+    CallModel{"", "SPI_prepare_cursor", Role::Execute, 0, -1, Binds::None, -1, -1},
+    CallModel{"", "SPI_prepare_params", Role::Execute, 0, -1, Binds::None, -1, -1},
+    CallModel{"", "SPI_prepare_extended", Role::Execute, 0, -1, Binds::None, -1, -1},
+    CallModel{"", "SPI_cursor_open_with_args", Role::Execute, 1, -1, Binds::Datums, 4, -1},
+    CallModel{"", "SPI_cursor_parse_open", Role::Execute, 1, -1, Binds::None, -1, -1},
+    CallModel{"", "DirectFunctionCall1Coll", Role::ServerFunction, 0, -1, Binds::Pack, 2, -1},
+    CallModel{"", "DirectFunctionCall2Coll", Role::ServerFunction, 0, -1, Binds::Pack, 2, -1},
+    CallModel{"", "DirectFunctionCall3Coll", Role::ServerFunction, 0, -1, Binds::Pack, 2, -1},
+    CallModel{"", "DirectFunctionCall4Coll", Role::ServerFunction, 0, -1, Binds::Pack, 2, -1},
+    CallModel{"", "CallerFInfoFunctionCall1", Role::ServerFunction, 0, -1, Binds::Pack, 3, -1},
+    CallModel{"", "CallerFInfoFunctionCall2", Role::ServerFunction, 0, -1, Binds::Pack, 3, -1},
+    CallModel{"", "LockAcquire", Role::LockTag, 0, -1, Binds::None, -1, -1},
+    CallModel{"", "LockAcquireExtended", Role::LockTag, 0, -1, Binds::None, -1, -1},
+    CallModel{"", "LockRelease", Role::LockTag, 0, -1, Binds::None, -1, -1},
     // SOCI, Qt SQL, POCO Data: what begins and ends their transactions
     CallModel{"soci::session", "begin", Role::Begin},
     CallModel{"soci::session", "commit", Role::Commit},
@@ -125,6 +194,19 @@ constexpr NamedEnding kEndings[] = {
     {"pg_re_throw", Ending::Jump},       {"ReThrowError", Ending::Jump},       {"std::longjmp", Ending::Jump},
 };
 
+constexpr LaterBind kLaterBinds[] = {
+    {"QSqlQuery::addBindValue", -1, -1, 0, 0},
+    {"QSqlQuery::bindValue", -1, 0, 1, 0},
+    {"SQLBindParameter", 0, 1, 7, 1},
+    {"SQLBindParam", 0, 1, 6, 1},
+    {"nanodbc::statement::bind", -1, 0, 1, 0},
+};
+
+constexpr std::string_view kWrappers[] = {
+    "soci::use",      "Poco::Data::Keywords::use", "Poco::Data::Keywords::useRef", "Poco::Data::Keywords::bind",
+    "Int64GetDatum",  "Int32GetDatum",             "Int16GetDatum",                "UInt32GetDatum",
+    "UInt64GetDatum", "ObjectIdGetDatum",          "BoolGetDatum",                 "QVariant::fromValue"};
+
 constexpr std::array kResults{
     ResultModel{"", "PQgetvalue", Look::Value},
     ResultModel{"", "PQgetisnull", Look::RowCount},
@@ -139,6 +221,11 @@ constexpr std::array kResults{
     ResultModel{"pqxx::", "size", Look::RowCount},
     ResultModel{"pqxx::", "affected_rows", Look::RowCount},
     ResultModel{"pqxx::", "columns", Look::RowCount},
+    ResultModel{"drogon::orm::", "size", Look::RowCount},
+    ResultModel{"drogon::orm::", "empty", Look::RowCount},
+    ResultModel{"drogon::orm::", "affectedRows", Look::RowCount},
+    ResultModel{"nanodbc::result", "affected_rows", Look::RowCount},
+    ResultModel{"nanodbc::result", "columns", Look::RowCount},
 };
 
 struct NamedSource {
@@ -254,10 +341,53 @@ bool inScope(std::string_view scope, std::string_view qualified_class) {
 
 }  // namespace
 
-const CallModel* findCallModel(std::string_view qualified_class, std::string_view name) {
+const CallModel* findCallModel(std::string_view scope, std::string_view name) {
   for (const CallModel& m : kCalls)
-    if (m.name == name && inScope(m.scope, qualified_class)) return &m;
+    if (m.name == name && inScope(m.scope, scope)) return &m;
   return nullptr;
+}
+
+bool raisesErrors(const CallModel& m) {
+  if (m.role == Role::ServerFunction || m.role == Role::LockTag || m.name.starts_with("SPI_")) return true;
+  return !m.scope.empty() && !m.scope.starts_with("QSql");  // the others of no scope are C; Qt tells by what it returns
+}
+
+ProjectModels::ProjectModels(std::span<const HostModel> models) {
+  for (const HostModel& m : models) {
+    const std::string_view qualified = names_.emplace_back(m.function);
+    const std::string_view last = lastName(qualified);
+    CallModel& model = models_.emplace_back();
+    model.scope = qualified.substr(0, qualified.size() - last.size()), model.name = last;
+    model.sql = m.sql, model.statement = m.statement, model.connection = m.connection;
+    model.binds = m.binds >= 0 ? Binds::Pack : Binds::None, model.first_bind = m.binds;
+    model.role = m.role == HostModelRole::Execute           ? Role::Execute
+                 : m.role == HostModelRole::Prepare         ? Role::Prepare
+                 : m.role == HostModelRole::ExecutePrepared ? Role::ExecutePrepared
+                                                            : Role::Nothing;
+  }
+}
+
+const CallModel* ProjectModels::find(std::string_view qualified) const {
+  for (const CallModel& m : models_)
+    if (m.scope.size() + m.name.size() == qualified.size() && qualified.starts_with(m.scope) && qualified.ends_with(m.name)) return &m;
+  return nullptr;
+}
+
+const LaterBind* findLaterBind(std::string_view qualified) {
+  for (const LaterBind& b : kLaterBinds)
+    if (b.name == qualified) return &b;
+  return nullptr;
+}
+
+std::string_view serverFunction(std::string_view name) {
+  for (const std::string_view form : {"_int8", "_int4"})
+    if (name.ends_with(form)) name.remove_suffix(form.size());
+  const LockFunction* f = findLockFunction(name);
+  return f ? f->name : "";
+}
+
+bool wrapsValue(std::string_view qualified) {
+  return std::find(std::begin(kWrappers), std::end(kWrappers), qualified) != std::end(kWrappers);
 }
 
 namespace {

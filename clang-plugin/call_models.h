@@ -1,6 +1,13 @@
-// Call models: which functions of which libraries send SQL, and what their arguments are. One table; no clang in it.
+// Call models: which functions of which libraries send SQL, and what their arguments are. One table; no clang in it. A project adds its
+// own in pglocklint.json ("call_models", model/host_models.h).
 #pragma once
+#include <deque>
+#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
+
+#include "model/host_models.h"
 
 namespace pglocklint::extract {
 
@@ -13,7 +20,11 @@ enum class Role {
   Connect,          // makes a session; the text names the database
   Disconnect,
   Reset,
-  Nothing,          // known to do nothing that matters: commit() of a transaction that is none
+  Nothing,          // known to do nothing that matters: commit() of a transaction that is none; handles text only
+  Stream,           // object << text << …: all of it is the text
+  StreamValues,     // object << text << value << …: the first is the text, the others are $1, $2, …
+  ServerFunction,   // inside the server: argument `sql` is the C function behind an SQL function
+  LockTag,          // inside the server: argument `sql` is the address of a LOCKTAG
 };
 
 enum class Binds {
@@ -23,10 +34,17 @@ enum class Binds {
   PqArraysUntyped,  // the same without paramTypes (PQexecPrepared)
   PqKeywords,       // keywords, values: a connection string in two arrays (PQconnectdbParams)
   PqLogin,          // host, port, options, tty, database, user, password (PQsetdbLogin)
+  Datums,           // an array of Datum (SPI_execute_with_args)
+  Comma,            // , use(a), use(b) behind the call (SOCI, POCO)
+  Chain,            // (a)(b) behind the call (libpqxx 6: prepared("x")(a)(b).exec())
+  Later,            // calls that follow give the object its values (bindValue, SQLBindParameter)
 };
 
+inline constexpr int kFirstText = -2;     // for CallModel::sql: the first argument that is a text, whichever overload it is
+inline constexpr int kNoConnection = -2;  // for CallModel::connection: the call does not show it
+
 struct CallModel {
-  std::string_view scope;  // "" for a C function; else a prefix of the class's qualified name: "pqxx::"
+  std::string_view scope;  // "" for a C function; a class; or all of a library: "pqxx::"
   std::string_view name;   // "constructor", "destructor" for those
   Role role = Role::Execute;
   int sql = -1;        // argument that holds the text
@@ -36,9 +54,40 @@ struct CallModel {
   int connection = -1;  // argument that is the connection; -1: the object
 };
 
-// The model of a function, or null. `qualified_class` is empty for free functions. Entries for one class stand before those for all of
-// a library.
-const CallModel* findCallModel(std::string_view qualified_class, std::string_view name);
+// The model of a function, or null. `scope`: its class; "ns::" for a function of a namespace; empty for one of none. Entries for one class
+// stand before those for all of a library.
+const CallModel* findCallModel(std::string_view scope, std::string_view name);
+
+// Whether an error of such a call leaves it as an exception, or inside of the server as ereport's jump.
+bool raisesErrors(const CallModel& model);
+
+// What a project says of its own functions.
+class ProjectModels {
+ public:
+  explicit ProjectModels(std::span<const HostModel> models);
+  // By the qualified name; null if nothing is said.
+  const CallModel* find(std::string_view qualified_name) const;
+
+ private:
+  std::deque<std::string> names_;
+  std::vector<CallModel> models_;
+};
+
+// Calls that give a value to a statement that was prepared before (Binds::Later).
+struct LaterBind {
+  std::string_view name;  // qualified
+  int object = -1;        // argument that is the statement; -1: the object
+  int position = -1;      // argument that says which placeholder, by number or by name; -1: the next one
+  int value = 0;          // argument that is the value, or its address
+  int first = 0;          // number of the first placeholder
+};
+const LaterBind* findLaterBind(std::string_view qualified_name);
+
+// The SQL function that a C function of the server implements, or empty: "pg_advisory_lock_int8" is pg_advisory_lock.
+std::string_view serverFunction(std::string_view c_function);
+
+// Functions that only wrap their argument: use(x), Int64GetDatum(x).
+bool wrapsValue(std::string_view qualified_name);
 
 // Classes of libraries, by the prefix of their qualified name.
 bool isConnectionClass(std::string_view qualified);     // an object or handle is a session: PGconn, pqxx::connection

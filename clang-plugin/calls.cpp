@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "bound_values.h"
 #include "model/lock_function.h"
 #include "reader.h"
 
@@ -55,7 +56,11 @@ void note(HostCall& call, ResultUse use, const pglocklint::SourceRange& range) {
 
 HostCallKind kindOf(Role role) {
   switch (role) {
-    case Role::Execute: return HostCallKind::Execute;
+    case Role::Execute:
+    case Role::Stream:
+    case Role::StreamValues:
+    case Role::ServerFunction:
+    case Role::LockTag: return HostCallKind::Execute;
     case Role::Prepare: return HostCallKind::Prepare;
     case Role::ExecutePrepared: return HostCallKind::ExecutePrepared;
     case Role::Begin: return HostCallKind::Begin;
@@ -468,19 +473,21 @@ void FunctionReader::setArguments(HostCall& call, const std::vector<const Expr*>
 void FunctionReader::readCall(const CallExpr& c, std::int32_t loop, std::uint32_t depth) {
   const FunctionDecl* callee = c.getDirectCallee();
   if (!callee) return unresolvedCall(c, loop, depth);
-  const std::string name = qualifiedName(*callee), of_class = classOf(*callee);
+  const std::string name = qualifiedName(*callee);
   std::vector<const Expr*> arguments(c.arg_begin(), c.arg_end());
   const auto* method = dyn_cast<CXXMemberCallExpr>(&c);
   const Expr* object = method ? method->getImplicitObjectArgument() : nullptr;
   if (isa<CXXOperatorCallExpr>(c) && isa<CXXMethodDecl>(callee) && !arguments.empty())
     object = arguments[0], arguments.erase(arguments.begin());
   const auto* id = callee->getIdentifier();
-  const CallModel* model = nullptr;
-  if (id && object) {  // tx.commit() is declared in a base; what it does depends on the object
+  const CallModel* model = unit_.models.find(name);
+  if (callee->getOverloadedOperator() == OO_LessLess)
+    if (const CallModel* stream = findCallModel(scopeOf(*callee), "operator<<")) return streamed(*stream, c, name, loop, depth);
+  if (!model && id && object) {  // tx.commit() is declared in a base; what it does depends on the object
     const CXXRecordDecl* exact = handledClass(object->IgnoreParenBaseCasts()->getType());
     if (exact) model = findCallModel(qualifiedName(*exact), id->getName());
   }
-  if (id && !model) model = findCallModel(of_class, id->getName());
+  if (id && !model) model = findCallModel(scopeOf(*callee), id->getName());
   if (model) return modelled(*model, c, name, arguments, object, loop, depth);
   if (isStandard(*callee)) {
     matters_ |= endingOf(name) != Ending::None;
@@ -645,8 +652,17 @@ void FunctionReader::modelled(const CallModel& m, const Expr& c, const std::stri
     return i >= 0 && static_cast<std::size_t>(i) < arguments.size() ? arguments[static_cast<std::size_t>(i)] : nullptr;
   };
   HostCall call = begin(kindOf(m.role), c, name, loop, depth);
-  if (const Expr* sql = argument(m.sql)) setTexts(call, values_.texts(sql));
-  if (const Expr* statement = argument(m.statement)) {
+  if (m.role == Role::ServerFunction || m.role == Role::LockTag) return insideServer(m, c, std::move(call), arguments);
+  const Expr* sql = argument(m.sql);
+  const Expr* statement = argument(m.statement);
+  if (m.sql == kFirstText) {
+    const auto text = llvm::find_if(arguments, [](const Expr* a) { return isTextType(a->getType()); });
+    if (text == arguments.end()) return;
+    sql = *text;
+  }
+  if (sql && m.role == Role::Execute && isPreparedName(*sql)) call.kind = HostCallKind::ExecutePrepared, statement = std::exchange(sql, nullptr);
+  if (sql) setTexts(call, values_.texts(sql));
+  if (statement) {
     const Texts names = values_.texts(statement);
     if (names.size() == 1 && names[0].size() == 1 && !names[0][0].hole) call.name = names[0][0].text;
   }
@@ -655,18 +671,19 @@ void FunctionReader::modelled(const CallModel& m, const Expr& c, const std::stri
   if (m.role == Role::Connect && m.binds != Binds::None)
     setTexts(call, connectionText(m, arguments));
   else
-    addBinds(m, arguments, call);
+    addBinds(m, arguments, c, object, call);
   if (m.role == Role::Begin && isa<CXXConstructExpr>(c)) call.name = isolationOf(c.getType()->getAsCXXRecordDecl());
   const Expr* session = m.connection >= 0 ? argument(m.connection) : object;
   if (m.name == "constructor" && m.connection >= 0) session = sessionArgument(arguments);
   if (m.role == Role::Connect)
     call.connection = call.made = placeOf(c);
-  else
+  else if (m.connection != kNoConnection)
     call.connection = session ? path(session) : object ? path(object) : "";
   call.session_in_loop = madeInLoop(object, m.connection >= 0 && session ? std::vector{session} : std::vector<const Expr*>{});
-  call.throws = !m.scope.empty() && m.role != Role::Rollback && m.role != Role::RollbackTo && m.role != Role::Disconnect;
+  call.throws = raisesErrors(m) && m.role != Role::Rollback && m.role != Role::RollbackTo && m.role != Role::Disconnect;
   const auto* written = dyn_cast<CallExpr>(&c);
-  if (written && (m.role == Role::Execute || m.role == Role::ExecutePrepared)) resultUse(*written, call);
+  const bool elsewhere = m.binds == Binds::Chain || m.binds == Binds::Later;  // the answer comes from another call
+  if (written && !elsewhere && (m.role == Role::Execute || m.role == Role::ExecutePrepared)) resultUse(*written, call);
   add(std::move(call), c);
 }
 
@@ -703,33 +720,126 @@ Texts FunctionReader::connectionText(const CallModel& m, const std::vector<const
   return result;
 }
 
-void FunctionReader::addBinds(const CallModel& m, const std::vector<const Expr*>& arguments, HostCall& call) {
+// tx.exec(pqxx::prepped{"name"}, …)
+bool FunctionReader::isPreparedName(const Expr& e) {
+  const auto* record = e.getType().getNonReferenceType()->getAsCXXRecordDecl();
+  return record && qualifiedName(*record) == "pqxx::prepped";
+}
+
+// A call of the server's own code, as the SQL that would do the same.
+void FunctionReader::insideServer(const CallModel& m, const Expr& c, HostCall call, const std::vector<const Expr*>& arguments) {
+  const std::optional<ServerCall> inside = m.role == Role::LockTag ? lockTagCall(values_, context_, declaration_, c, call.api, arguments)
+                                                                   : serverFunctionCall(values_, arguments, m.first_bind);
+  if (!inside) return;
+  TextPiece piece;
+  piece.text = inside->sql, piece.range = call.range;
+  setTexts(call, {Text{piece}});
+  call.binds = inside->binds;
+  call.throws = true;
+  if (const auto* written = dyn_cast<CallExpr>(&c)) resultUse(*written, call);
+  add(std::move(call), c);
+}
+
+// session << "SELECT …" << x, use(y)
+void FunctionReader::streamed(const CallModel& m, const CallExpr& c, const std::string& name, std::int32_t loop, std::uint32_t depth) {
+  const auto* outer = dyn_cast_or_null<CXXOperatorCallExpr>(outwards(c));
+  if (outer && outer->getOperator() == OO_LessLess && outer->getNumArgs() == 2 && stripped(outer->getArg(1)) != stripped(&c)) return;
+  std::vector<const Expr*> parts;
+  const Expr* root = &c;
+  while (const auto* op = dyn_cast<CXXOperatorCallExpr>(root)) {
+    if (op->getOperator() != OO_LessLess || op->getNumArgs() != 2) break;
+    parts.insert(parts.begin(), op->getArg(1));
+    root = stripped(op->getArg(0));
+  }
+  if (parts.empty()) return;
+  HostCall call = begin(HostCallKind::Execute, c, name, loop, depth);
+  if (m.role == Role::Stream) {
+    setTexts(call, values_.joined(parts));
+  } else {
+    setTexts(call, values_.texts(parts[0]));
+    for (std::size_t i = 1; i < parts.size() && call.binds.size() < kMostBinds; ++i) call.binds.push_back(values_.value(parts[i]));
+  }
+  addBinds(m, parts, c, root, call);
+  if (m.connection != kNoConnection && isConnection(root->getType())) call.connection = path(root);
+  call.session_in_loop = madeInLoop(root, {});
+  call.throws = true;
+  add(std::move(call), c);
+}
+
+// The expression or statement that has this one as an operand, past everything that only passes it on.
+const Stmt* FunctionReader::outwards(const Expr& e) const {
+  const Stmt* p = parentOf(&e);
+  while (const auto* wrapper = dyn_cast_or_null<Expr>(p)) {
+    const auto* construct = dyn_cast<CXXConstructExpr>(wrapper);
+    const bool copy = construct && construct->getNumArgs() == 1 && construct->getConstructor()->isCopyOrMoveConstructor();
+    if (!isa<ImplicitCastExpr>(wrapper) && !copy) break;
+    p = parentOf(wrapper);
+  }
+  return p;
+}
+
+// Values that stand behind a call: (a)(b), or , use(a), use(b).
+void FunctionReader::bindsBehind(OverloadedOperatorKind kind, const Expr& c, HostCall& call) {
+  const Expr* inner = &c;
+  while (const auto* op = dyn_cast_or_null<CXXOperatorCallExpr>(outwards(*inner))) {
+    if (op->getOperator() != kind || op->getNumArgs() < 2 || stripped(op->getArg(1)) == stripped(inner)) return;
+    const auto* wrapper = dyn_cast<CallExpr>(stripped(op->getArg(1)));
+    const bool wrapped = wrapper && wrapper->getDirectCallee() && wrapsValue(qualifiedName(*wrapper->getDirectCallee()));
+    if ((kind == OO_Call || wrapped) && call.binds.size() < kMostBinds) call.binds.push_back(values_.value(op->getArg(1)));
+    inner = op;
+  }
+}
+
+void FunctionReader::addBinds(const CallModel& m, const std::vector<const Expr*>& arguments, const Expr& c, const Expr* object, HostCall& call) {
   const auto first = static_cast<std::size_t>(std::max(m.first_bind, 0));
-  if (m.binds == Binds::Pack) {
-    for (std::size_t i = first; i < arguments.size() && call.binds.size() < kMostBinds; ++i)
-      call.binds.push_back(values_.value(arguments[i]));
-    // exec(text, pqxx::params{a, b})
-    if (arguments.size() == first + 1)
-      if (const auto* construct = dyn_cast<CXXConstructExpr>(stripped(arguments[first]));
-          construct && classOf(*construct->getConstructor()) == "pqxx::params") {
-        call.binds.clear();
-        for (const Expr* a : construct->arguments()) call.binds.push_back(values_.value(a));
-      }
+  const auto add = [&](const Expr* e) {
+    if (call.binds.size() < kMostBinds) call.binds.push_back(values_.value(e));
+  };
+  switch (m.binds) {
+    case Binds::None:
+    case Binds::PqKeywords:
+    case Binds::PqLogin:
+      break;
+    case Binds::Pack:
+      for (std::size_t i = first; i < arguments.size(); ++i) add(arguments[i]);
+      break;
+    case Binds::Datums:
+      if (first < arguments.size())
+        for (const Expr* e : values_.elements(arguments[first])) add(e);
+      break;
+    case Binds::Comma:
+      return bindsBehind(OO_Comma, c, call);
+    case Binds::Chain:
+      return bindsBehind(OO_Call, c, call);
+    case Binds::Later:
+      call.binds = laterBinds(values_, context_, declaration_, c, m.first_bind >= 0 && first < arguments.size() ? arguments[first] : object, call.texts);
+      return;
+    case Binds::PqArrays:
+    case Binds::PqArraysUntyped: {
+      const std::size_t at = first + (m.binds == Binds::PqArrays ? 2 : 1);
+      if (at >= arguments.size()) return;
+      for (const Expr* e : values_.elements(arguments[at])) add(e);
+      const Expr* formats = at + 2 < arguments.size() ? stripped(arguments[at + 2]) : nullptr;
+      call.binary = formats && !formats->isNullPointerConstant(context_, Expr::NPC_ValueDependentIsNull) && !allZero(formats);
+      return;
+    }
   }
-  if (m.binds == Binds::None && m.scope == "pqxx::" && m.role == Role::Execute &&
-      arguments.size() == static_cast<std::size_t>(m.sql) + 2) {
-    if (const auto* construct = dyn_cast<CXXConstructExpr>(stripped(arguments.back()));
-        construct && classOf(*construct->getConstructor()) == "pqxx::params")
-      for (const Expr* a : construct->arguments()) call.binds.push_back(values_.value(a));
+  // exec(text, pqxx::params{a, b})
+  if (!m.scope.starts_with("pqxx::") || m.sql < 0 || arguments.size() != static_cast<std::size_t>(m.sql) + 2) return;
+  if (const auto* construct = dyn_cast<CXXConstructExpr>(stripped(arguments.back()));
+      construct && classOf(*construct->getConstructor()) == "pqxx::params") {
+    call.binds.clear();
+    for (const Expr* a : construct->arguments()) add(a);
   }
-  if (m.binds == Binds::PqArrays || m.binds == Binds::PqArraysUntyped) {
-    const std::size_t at = first + (m.binds == Binds::PqArrays ? 2 : 1);
-    if (at >= arguments.size()) return;
-    for (const Expr* e : values_.elements(arguments[at]))
-      if (call.binds.size() < kMostBinds) call.binds.push_back(values_.value(e));
-    const Expr* formats = at + 2 < arguments.size() ? stripped(arguments[at + 2]) : nullptr;
-    call.binary = formats && !formats->isNullPointerConstant(context_, Expr::NPC_ValueDependentIsNull);
-  }
+}
+
+// A list of formats that says text for every value.
+bool FunctionReader::allZero(const Expr* formats) {
+  const std::vector<const Expr*> all = values_.elements(formats);
+  return !all.empty() && llvm::all_of(all, [&](const Expr* e) {
+    Expr::EvalResult number;
+    return !e->isValueDependent() && e->EvaluateAsInt(number, context_) && number.Val.getInt() == 0;
+  });
 }
 
 // --- sessions from elsewhere

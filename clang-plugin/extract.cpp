@@ -18,7 +18,8 @@ namespace {
 
 class UnitReader : public RecursiveASTVisitor<UnitReader> {
  public:
-  UnitReader(ASTContext& context, Places& places, Unit& unit) : memory_(context, places), places_(places), unit_(unit) {}
+  UnitReader(ASTContext& context, Places& places, const ProjectModels& models, Unit& unit)
+      : memory_(context, places, models), places_(places), unit_(unit) {}
   bool shouldVisitTemplateInstantiations() const { return true; }
   bool shouldWalkTypesOfTypeLocs() const { return false; }
 
@@ -124,7 +125,8 @@ MadeUnit extractUnit(ASTContext& context, const ExtractOptions& options) {
   top.body_range = top.range;
   top.blocks.emplace_back();
   unit.functions.push_back(std::move(top));
-  UnitReader reader(context, places, unit);
+  const ProjectModels models(options.models);
+  UnitReader reader(context, places, models, unit);
   reader.TraverseAST(context);
   RawPass(context, places, unit).run(reader.used());
   std::sort(unit.not_understood.begin(), unit.not_understood.end());

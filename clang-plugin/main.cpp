@@ -1,6 +1,6 @@
 // pglocklint-clang: facts of one translation unit, as JSON on standard output.
 //
-//   pglocklint-clang --root FOLDER --file RELATIVE [--folder WORKING] [-- FLAGS…]     the file's text comes on standard input
+//   pglocklint-clang --root FOLDER --file RELATIVE [--folder WORKING] [--models JSON] [-- FLAGS…]     the file's text comes on standard input
 //
 // `pglocklint check` runs one for each unit, so that a crash or an endless loop costs that unit alone. FLAGS are compiler flags
 // that the caller has chosen from a list of harmless ones; nothing is written, loaded or run.
@@ -128,9 +128,17 @@ int main(int argc, char** argv) {
       options.file = argv[++i];
     else if (arg == "--folder")
       folder = argv[++i];
+    else if (arg == "--models") {
+      std::string wrong;
+      options.models = pglocklint::hostModelsFromJson(argv[++i], wrong);
+      if (!wrong.empty()) {
+        std::fprintf(stderr, "pglocklint-clang: --models: %s\n", wrong.c_str());
+        return 2;
+      }
+    }
   }
   if (options.root.empty() || options.file.empty()) {
-    std::fprintf(stderr, "usage: pglocklint-clang --root FOLDER --file RELATIVE [--folder WORKING] [-- FLAGS...] < TEXT\n");
+    std::fprintf(stderr, "usage: pglocklint-clang --root FOLDER --file RELATIVE [--folder WORKING] [--models JSON] [-- FLAGS...] < TEXT\n");
     return 2;
   }
   auto text = llvm::MemoryBuffer::getSTDIN();

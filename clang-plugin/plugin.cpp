@@ -12,6 +12,7 @@
 #include <clang/Frontend/FrontendPluginRegistry.h>
 #include <llvm/Config/llvm-config.h>
 #include <llvm/Support/FileSystem.h>
+#include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/Path.h>
 
 #include <dlfcn.h>
@@ -104,6 +105,8 @@ class Consumer : public ASTConsumer {
       name = entry->getName().str();
     if (name.empty() || name == "-" || name == "<stdin>") return;
     if (!place(name, options)) return;
+    if (const auto config = llvm::MemoryBuffer::getFile(options.root + "/pglocklint.json"))
+      options.models = pglocklint::hostModelsOfConfig((*config)->getBuffer());
     write(context, pglocklint::sectionRecords(extract::extractUnit(context, options)));
   }
 

@@ -19,7 +19,7 @@ namespace pglocklint::extract {
 // What is asked of many functions of one unit, and answered once.
 class UnitMemory {
  public:
-  UnitMemory(clang::ASTContext& context, Places& places);
+  UnitMemory(clang::ASTContext& context, Places& places, const ProjectModels& models);
 
   // Whether the end of an object of this type does something that matters: runs a destructor of the program, ends a transaction.
   bool endMatters(clang::QualType type);
@@ -35,6 +35,7 @@ class UnitMemory {
   clang::ASTContext& context;
   Places& places;
   std::vector<const clang::FunctionDecl*> lambdas;  // bodies that are functions of their own, yet to be read
+  const ProjectModels& models;
 
  private:
   bool bodyMayThrow(const clang::Stmt* body, int& budget);
@@ -93,7 +94,13 @@ class FunctionReader {
                const clang::FunctionDecl* callee = nullptr);
   void modelled(const CallModel& m, const Expr& c, const std::string& name, const std::vector<const Expr*>& arguments,
                 const Expr* object, std::int32_t loop, std::uint32_t depth);
-  void addBinds(const CallModel& m, const std::vector<const Expr*>& arguments, HostCall& call);
+  void streamed(const CallModel& m, const clang::CallExpr& c, const std::string& name, std::int32_t loop, std::uint32_t depth);
+  void insideServer(const CallModel& m, const Expr& c, HostCall call, const std::vector<const Expr*>& arguments);
+  static bool isPreparedName(const Expr& e);
+  const clang::Stmt* outwards(const Expr& e) const;
+  void bindsBehind(clang::OverloadedOperatorKind kind, const Expr& c, HostCall& call);
+  void addBinds(const CallModel& m, const std::vector<const Expr*>& arguments, const Expr& c, const Expr* object, HostCall& call);
+  bool allZero(const Expr* formats);
   Texts connectionText(const CallModel& m, const std::vector<const Expr*>& arguments);
   bool obtains(const clang::FunctionDecl& callee, clang::QualType result);
   bool handsBack(const clang::FunctionDecl& callee, const Expr* object, const std::vector<const Expr*>& arguments,

@@ -617,7 +617,7 @@ namespace internal {
 class SqlBinder {
  public:
   template <class T> SqlBinder& operator<<(T&& value);
-  template <class F> SqlBinder& operator>>(F&& callback);
+  template <class F> SqlBinder& operator>>(F&&) { return *this; }
   void exec();
 };
 template <class T> struct SqlAwaiter { bool await_ready(); void await_suspend(void*); T await_resume(); };
@@ -626,7 +626,7 @@ class Transaction;
 class DbClient {
  public:
   static std::shared_ptr<DbClient> newPgClient(const std::string& connect, std::size_t connections, bool auto_batch = false);
-  template <class R, class E, class... A> void execSqlAsync(const std::string& sql, R&& done, E&& failed, A&&... values) noexcept;
+  template <class R, class E, class... A> void execSqlAsync(const std::string& sql, R&&, E&&, A&&...) noexcept {}
   template <class... A> std::future<Result> execSqlAsyncFuture(const std::string& sql, A&&... values) noexcept;
   template <class... A> Result execSqlSync(const std::string& sql, A&&... values) noexcept(false);
   template <class... A> internal::SqlAwaiter<Result> execSqlCoro(const std::string& sql, A&&... values) noexcept;

@@ -61,6 +61,8 @@ std::string typeName(clang::QualType t, const clang::ASTContext& context);
 std::string qualifiedName(const clang::NamedDecl& declaration);
 // Of the class that a method belongs to; empty for a free function.
 std::string classOf(const clang::FunctionDecl& function);
+// As call models name it: the class of a method, "ns::" for a function of a namespace, or empty.
+std::string scopeOf(const clang::FunctionDecl& function);
 // "ns::Class::lock(PGconn *, int)".
 std::string functionId(const clang::FunctionDecl& function, const clang::ASTContext& context, Places& places);
 
@@ -88,6 +90,8 @@ class ValueReader {
   const Expr* reachingOne(const clang::VarDecl& v, const Expr* use);
 
   void setLoops(const std::map<const clang::VarDecl*, std::int32_t>* loops) { loops_ = loops; }
+  // Texts of expressions one after the other; a null one is not followed.
+  Texts joined(const std::vector<const Expr*>& parts);
   // Files and offsets of the string literals that texts() has used.
   const std::set<std::pair<std::uint32_t, std::uint32_t>>& usedLiterals() const { return used_; }
 
@@ -118,7 +122,6 @@ class ValueReader {
   // A format and its arguments: the pieces of the format with the arguments' texts between them; nullopt if it cannot be read so.
   std::optional<Texts> filled(const Texts& formats, const std::vector<const Expr*>& arguments, FormatStyle style);
   std::optional<Texts> qtArguments(const Texts& formats, const std::vector<const Expr*>& arguments);
-  Texts joined(const std::vector<const Expr*>& parts);
   static Texts product(const Texts& left, const Texts& right);
   static void addAll(Texts& into, Texts more);
 

@@ -42,9 +42,10 @@ bool isElement(const Expr* e, int depth = 0) {
 
 }  // namespace
 
-UnitMemory::UnitMemory(ASTContext& c, Places& p)
+UnitMemory::UnitMemory(ASTContext& c, Places& p, const ProjectModels& m)
     : context(c),
       places(p),
+      models(m),
       exceptions_(c.getLangOpts().CPlusPlus && c.getLangOpts().CXXExceptions),
       raises_(declares(c, "pg_re_throw") || declares(c, "PG_exception_stack")) {}
 

@@ -172,6 +172,13 @@ std::string classOf(const FunctionDecl& function) {
   return method ? qualifiedName(*method->getParent()) : "";
 }
 
+std::string scopeOf(const FunctionDecl& function) {
+  if (isa<CXXMethodDecl>(function)) return classOf(function);
+  const std::string name = qualifiedName(function);
+  const std::size_t colons = name.rfind("::");
+  return colons == std::string::npos ? "" : name.substr(0, colons + 2);
+}
+
 std::string typeName(QualType t, const ASTContext& context) {
   // Types without a name are printed with their place: the file's name alone is the same on every machine.
   struct FileNames : PrintingCallbacks {
@@ -704,6 +711,7 @@ HostValue ValueReader::call(const CallExpr& c) {
   if (isa<CXXConversionDecl>(callee) && method) return value(method->getImplicitObjectArgument());
   if (method && namedOneOf(callee, kWholeText) && callee->getNumParams() == 0) return value(method->getImplicitObjectArgument());
   if (callee->getOverloadedOperator() == OO_Star && !arguments.empty()) return value(arguments[0]);
+  if (wrapsValue(name) && !arguments.empty()) return value(arguments[0]);
   if ((name == "std::move" || name == "std::forward" || name == "std::as_const") && !arguments.empty())
     return value(arguments[0]);
   // What is computed from a clock, a random number or a hash by the library is one still.
@@ -781,6 +789,7 @@ class Reaching {
     const auto* ref = e ? dyn_cast<DeclRefExpr>(stripped(e)) : nullptr;
     return ref && ref->getDecl() == &v_;
   }
+  static bool isAppend(const CXXMemberCallExpr& call) { return call.getNumArgs() == 1 && namedOneOf(call.getMethodDecl(), {"append"}); }
   void set(const Expr* e) { state_ = {Parts{e}}; }
   void append(const Expr* e) {
     if (state_.empty()) state_.push_back({nullptr});
@@ -861,6 +870,19 @@ class Reaching {
           root = stripped(inner->getArg(0));
         }
         if (!found_ && isVariable(root)) append(op->getArg(1));
+        return;
+      }
+    }
+    if (const auto* method = dyn_cast<CXXMemberCallExpr>(s); method && isAppend(*method)) {  // v.append(a).append(b)
+      const auto* before = dyn_cast<CXXMemberCallExpr>(stripped(method->getImplicitObjectArgument()));
+      const Expr* root = before;
+      while (const auto* inner = dyn_cast_or_null<CXXMemberCallExpr>(root)) {
+        if (!isAppend(*inner)) break;
+        root = stripped(inner->getImplicitObjectArgument());
+      }
+      if (before && isVariable(root)) {
+        walk(before), walk(method->getArg(0));
+        if (!found_) append(method->getArg(0));
         return;
       }
     }
@@ -1175,6 +1197,18 @@ Texts ValueReader::variableTexts(const VarDecl& v, const Expr* use) {
   return result.empty() ? hole(use) : result;
 }
 
+namespace {
+
+// The arguments of QString::arg that are put into the text: the first, and with it others that are text; a width, a base and a fill are not.
+std::vector<const Expr*> replacedByQt(const CallExpr& c) {
+  std::vector<const Expr*> result;
+  for (const Expr* a : c.arguments())
+    if (result.empty() || (!isa<CXXDefaultArgExpr>(a) && isTextType(a->getType()))) result.push_back(a);
+  return result;
+}
+
+}  // namespace
+
 Texts ValueReader::callTexts(const CallExpr& c) {
   const FunctionDecl* callee = c.getDirectCallee();
   if (!callee) return hole(&c);
@@ -1200,8 +1234,7 @@ Texts ValueReader::callTexts(const CallExpr& c) {
   }
   if (name == "absl::StrCat") return joined(std::vector<const Expr*>(c.arg_begin(), c.arg_end()));
   if (method && name == "QString::arg")
-    return qtArguments(texts(method->getImplicitObjectArgument()), std::vector<const Expr*>(c.arg_begin(), c.arg_end()))
-        .value_or(hole(&c));
+    return qtArguments(texts(method->getImplicitObjectArgument()), replacedByQt(c)).value_or(hole(&c));
   if (name == "boost::str" && c.getNumArgs() == 1) return texts(c.getArg(0));
   if (callee->getOverloadedOperator() == OO_Percent && c.getNumArgs() == 2) {  // boost::format(f) % a % b
     std::vector<const Expr*> arguments;

@@ -96,6 +96,14 @@ MaybeProblem readTimeouts(const Json& value, const std::string& place, Config& c
   });
 }
 
+MaybeProblem readCallModels(const Json& value, const std::string& place, Config& config) {
+  std::string error;
+  config.call_models = hostModelsFromJson(value.dump(), error);
+  if (error.empty()) return std::nullopt;
+  const std::size_t colon = error.find(": ");
+  return Problem{place + error.substr(0, colon), error.substr(colon + 2)};
+}
+
 Json enumSchema(std::span<const std::string_view> names) {
   Json list = Json::array();
   for (const std::string_view n : names) list.push_back(n);
@@ -143,6 +151,18 @@ const ConfigKey kKeys[] = {
     {"timeouts", "Timeouts that are in force by default (ALTER ROLE, ALTER DATABASE, postgresql.conf).", readTimeouts,
      [] {
        return Json{{"type", "object"}, {"propertyNames", enumSchema(kTimeouts)}, {"additionalProperties", {{"type", "string"}}}};
+     }},
+    {"call_models", "C++ functions of the project that send SQL, where that cannot be seen. Arguments are counted from 0.", readCallModels,
+     [] {
+       const auto argument = [](const char* description) { return Json{{"description", description}, {"type", "integer"}, {"minimum", 0}}; };
+       const Json properties{{"function", {{"description", "Qualified name, without arguments: ns::Session::run."}, {"type", "string"}, {"minLength", 1}}},
+                             {"role", enumSchema(enumNames(EnumTag<HostModelRole>{}))},
+                             {"sql", argument("The text.")},
+                             {"statement", argument("The name of a prepared statement.")},
+                             {"binds", argument("The first of the values of $1, $2, …; the others follow it.")},
+                             {"connection", argument("The connection, if it is not the object.")}};
+       return Json{{"type", "array"},
+                   {"items", {{"type", "object"}, {"required", Json::array({"function"})}, {"additionalProperties", false}, {"properties", properties}}}};
      }},
 };
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/read_project.h"
+#include "model/host_models.h"
 #include "report/settle.h"
 
 namespace pglocklint {
@@ -18,6 +19,7 @@ struct Config {
   std::vector<RunnerOverride> runners;                 // in the order of the file
   std::string pooler;                                  // "transaction", "statement", "session", "none", or empty: not said
   std::map<std::string, std::string> timeouts;         // "lock_timeout" → "5s"
+  std::vector<HostModel> call_models;                  // functions of the project that send SQL
 };
 
 // Reads a configuration. `name` is how errors call the file.

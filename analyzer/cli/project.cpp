@@ -203,6 +203,7 @@ Project openProject(const ReadOptions& options) {
   const std::string first_path = !input.paths.empty() ? input.paths.front() : ".";
   if (!loadConfig(options, first_path, project, input.config_root)) return project;
   input.runners = project.config.runners;
+  input.call_models = project.config.call_models;
   input.staged = options.staged;
   input.threads = options.threads;
   input.everything = options.everything;

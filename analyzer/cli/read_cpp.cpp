@@ -338,6 +338,7 @@ void CppReading::parse(std::vector<std::string> files) {
     }
     ProcessRequest request;
     request.arguments = {state_->worker, "--root", input_.root, "--file", files[i]};
+    if (!input_.models.empty()) request.arguments.insert(request.arguments.end(), {"--models", hostModelsToJson(input_.models)});
     std::string note;
     if (const CompileCommand* command = state_->database.of((fs::path(input_.root) / files[i]).string())) {
       request.arguments.insert(request.arguments.end(), {"--folder", command->folder, "--"});

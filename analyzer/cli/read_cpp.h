@@ -7,6 +7,7 @@
 
 #include "model/facts_section.h"
 #include "model/finding.h"
+#include "model/host_models.h"
 #include "model/unit.h"
 #include "source/read_file.h"
 #include "sql/front_end.h"
@@ -20,6 +21,7 @@ struct CppInput {
   unsigned threads = 0;
   std::function<FileText(const std::string& path)> read;
   std::vector<MadeUnit> given;  // facts from object files and the like, as the clang stage makes them
+  std::vector<HostModel> models;  // of the project
 };
 
 class CppReading {

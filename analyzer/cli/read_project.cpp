@@ -226,7 +226,7 @@ ProjectFacts readProject(const ProjectInput& given) {
   paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
 
   CppReading cpp({cpp_paths, found.root, input.build_folder, input.threads, [texts](const std::string& path) { return texts->read(path); },
-                  std::move(input.cpp_units)});
+                  std::move(input.cpp_units), input.call_models});
   if (!cpp.error().empty()) {
     facts.errors.push_back(cpp.error());
     return facts;

@@ -7,6 +7,7 @@
 
 #include "model/facts_section.h"
 #include "model/finding.h"
+#include "model/host_models.h"
 #include "model/pooler.h"
 #include "model/unit.h"
 
@@ -29,6 +30,7 @@ struct ProjectInput {
   bool everything = false;              // parse every statement, not only the relevant ones
   std::string build_folder;             // with the compile database of the C++ files; empty: looked for
   std::vector<MadeUnit> cpp_units;      // facts of C++ that somebody has made before
+  std::vector<HostModel> call_models;   // C++ functions of the project that send SQL
 };
 
 struct ProjectFacts {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "model/lock_function.h"
+#include "model/visit.h"
 #include "sql/dynamic_sql.h"
 #include "sql/front_end.h"
 #include "sql/mapped_text.h"
@@ -260,12 +261,32 @@ class UnitLowering {
       e.host_call = index;
       for (Statement& s : e.statement) s.dynamic = false, s.host_call = index;
     }
+    numberPlaceholders(events);
     if (events.size() < 2) return events;
     List<Event> string;  // one implicit transaction
     string.emplace_back(SessionOp{SessionVerb::StringBegin, c.range, {}, false}).host_call = index;
     for (Event& e : events) string.push_back(std::move(e));
     string.emplace_back(SessionOp{SessionVerb::StringEnd, c.range, {}, false}).host_call = index;
     return string;
+  }
+
+  // Drivers' placeholders, in the order in which they are written: each ? is another one, :name is the same one everywhere.
+  static void numberPlaceholders(List<Event>& events) {
+    std::vector<Expr*> found;
+    for (Event& e : events)
+      forEachIn(e, [&](Expr& x) {
+        if (x.kind == ExprKind::Param && (x.text.str() == "?" || x.text.str().starts_with(":"))) found.push_back(&x);
+      });
+    std::ranges::sort(found, {}, [](const Expr* e) { return e->range.begin; });
+    std::map<std::string, std::size_t> numbers;
+    std::size_t next = 0;
+    for (Expr* e : found) {
+      const bool anonymous = e->text.str() == "?";
+      const auto [at, fresh] = anonymous ? std::pair(numbers.end(), true) : numbers.try_emplace(e->text.str(), next + 1);
+      const std::size_t number = fresh ? ++next : at->second;
+      if (!anonymous) e->name = e->text.str().substr(1);
+      e->text = std::to_string(number);
+    }
   }
 
   static void append(const HostPiece& p, std::uint32_t home, std::uint32_t& last, MappedText& text) {

@@ -75,3 +75,28 @@ TEST_CASE("the schema knows every setting and every rule, and docs/pglocklint.sc
   stored << file.rdbuf();
   CHECK_MESSAGE(stored.str() == configSchema(), "run: pglocklint config-schema > docs/pglocklint.schema.json");
 }
+
+TEST_CASE("call models of the project") {
+  std::string error;
+  const auto config = readConfig(R"({"call_models": [
+    {"function": "db::Session::run", "sql": 0, "binds": 1},
+    {"function": "db::keep", "role": "prepare", "statement": 1, "sql": 2, "connection": 0},
+    {"function": "db::again", "role": "execute-prepared", "statement": 0},
+    {"function": "db::note", "role": "ignore"}]})", "pglocklint.json", error);
+  REQUIRE_MESSAGE(config.has_value(), error);
+  REQUIRE(config->call_models.size() == 4);
+  CHECK(config->call_models[0] == HostModel{"db::Session::run", HostModelRole::Execute, 0, -1, 1, -1});
+  CHECK(config->call_models[1] == HostModel{"db::keep", HostModelRole::Prepare, 2, 1, -1, 0});
+  CHECK(hostModelsFromJson(hostModelsToJson(config->call_models), error) == config->call_models);
+  CHECK(errorOf(R"({"call_models": {}})") == "pglocklint.json: /call_models: an array of call models is expected here");
+  CHECK(errorOf(R"({"call_models": [{"sql": 0}]})") == "pglocklint.json: /call_models/0: \"function\" is missing");
+  CHECK(errorOf(R"({"call_models": [{"function": "f"}]})") == "pglocklint.json: /call_models/0: \"sql\" is missing: which argument is the text?");
+  CHECK(errorOf(R"({"call_models": [{"function": "f", "role": "execute-prepared"}]})") ==
+        "pglocklint.json: /call_models/0: \"statement\" is missing: which argument is the name of the statement?");
+  CHECK(errorOf(R"({"call_models": [{"function": "f", "sql": -1}]})") ==
+        "pglocklint.json: /call_models/0/sql: the number of an argument is expected here, counted from 0");
+  CHECK(errorOf(R"({"call_models": [{"function": "f", "role": "run"}]})") ==
+        "pglocklint.json: /call_models/0/role: one of execute, prepare, execute-prepared, ignore is expected here");
+  CHECK(errorOf(R"({"call_models": [{"function": "f", "sql": 0, "bind": 1}]})") ==
+        "pglocklint.json: /call_models/0/bind: there is no such setting; known are function, role, sql, statement, binds, connection");
+}

@@ -134,7 +134,7 @@ TEST_CASE("hostile sections") {
   const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
   for (int round = 0; round < 3000; ++round) {
     std::string bad = good;
-    for (std::size_t edits = 1 + below(6); edits > 0; --edits) {
+    for (std::size_t edits = 1 + below(6); edits > 0 && !bad.empty(); --edits) {
       const std::size_t at = below(bad.size());
       switch (below(5)) {
         case 0: bad[at] = static_cast<char>(below(256)); break;

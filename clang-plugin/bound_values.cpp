@@ -1,0 +1,224 @@
+#include "bound_values.h"
+
+#include <clang/Basic/SourceManager.h>
+
+#include <algorithm>
+
+namespace pglocklint::extract {
+
+using namespace clang;
+
+namespace {
+
+// The variable or member that an expression is, or whose address it is.
+const ValueDecl* objectOf(const Expr* e) {
+  for (e = e ? stripped(e) : nullptr; e;) {
+    if (const auto* cast = dyn_cast<CastExpr>(e))
+      e = stripped(cast->getSubExpr());
+    else if (const auto* unary = dyn_cast<clang::UnaryOperator>(e); unary && (unary->getOpcode() == UO_AddrOf || unary->getOpcode() == UO_Deref))
+      e = stripped(unary->getSubExpr());
+    else
+      break;
+  }
+  if (const auto* ref = dyn_cast_or_null<DeclRefExpr>(e)) return ref->getDecl();
+  if (const auto* member = dyn_cast_or_null<MemberExpr>(e)) return member->getMemberDecl();
+  return nullptr;
+}
+
+// The value, or what the address is of.
+const Expr* pointedAt(const Expr* e) {
+  const Expr* inner = stripped(e);
+  while (const auto* cast = dyn_cast<CastExpr>(inner)) inner = stripped(cast->getSubExpr());
+  const auto* unary = dyn_cast<clang::UnaryOperator>(inner);
+  return unary && unary->getOpcode() == UO_AddrOf ? unary->getSubExpr() : e;
+}
+
+std::optional<std::int64_t> constantOf(const Expr* e, const ASTContext& context) {
+  Expr::EvalResult number;
+  if (!e || e->isValueDependent() || e->getType()->isDependentType() || !e->getType()->isIntegralOrEnumerationType()) return std::nullopt;
+  if (!e->EvaluateAsInt(number, context) || number.Val.getInt().getSignificantBits() > 64) return std::nullopt;
+  return number.Val.getInt().getExtValue();
+}
+
+template <class F>
+void eachStatement(const Stmt* s, F f, int depth = 0) {
+  if (!s || depth > 400) return;
+  for (const Stmt* child : s->children()) eachStatement(child, f, depth + 1);
+  f(*s);
+}
+
+bool nameByte(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
+
+// Names of the placeholders :name of a text, each once, as they come. Literals and casts have colons too.
+std::vector<std::string> namedPlaceholders(const std::vector<HostText>& texts) {
+  std::string text;
+  if (!texts.empty())
+    for (const HostPiece& p : texts[0].pieces) text += p.hole >= 0 ? " " : p.text;
+  std::vector<std::string> names;
+  bool literal = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\'') literal = !literal;
+    if (literal || text[i] != ':') continue;
+    std::size_t end = i + 1;
+    while (end < text.size() && nameByte(text[end])) ++end;
+    const std::string name = text.substr(i + 1, end - i - 1);
+    if (end < text.size() && end == i + 1 && text[end] == ':') ++end;  // ::
+    if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    i = end - 1;
+    while (i + 1 < text.size() && name.empty() && nameByte(text[i + 1])) ++i;
+  }
+  return names;
+}
+
+}  // namespace
+
+std::vector<HostValue> laterBinds(ValueReader& values, ASTContext& context, const FunctionDecl& function, const Expr& prepared, const Expr* statement, const std::vector<HostText>& texts) {
+  std::vector<HostValue> binds;
+  const ValueDecl* of = objectOf(statement);
+  if (!of) {  // nanodbc::statement st(connection, "…")
+    eachStatement(function.getBody(), [&](const Stmt& s) {
+      const auto* decl = dyn_cast<DeclStmt>(&s);
+      const auto* v = decl && decl->isSingleDecl() ? dyn_cast<VarDecl>(decl->getSingleDecl()) : nullptr;
+      if (v && v->getInit() && stripped(v->getInit()) == &prepared) of = v;
+    });
+  }
+  if (!of) return binds;
+  const std::vector<std::string> names = namedPlaceholders(texts);
+  const SourceManager& manager = context.getSourceManager();
+  bool over = false;
+  eachStatement(function.getBody(), [&](const Stmt& s) {
+    const auto* call = dyn_cast<CallExpr>(&s);
+    const FunctionDecl* callee = call && !over ? call->getDirectCallee() : nullptr;
+    if (!callee || !manager.isBeforeInTranslationUnit(prepared.getBeginLoc(), call->getBeginLoc())) return;
+    const std::string name = qualifiedName(*callee);
+    const auto* method = dyn_cast<CXXMemberCallExpr>(call);
+    const auto argument = [&](int i) { return i >= 0 && static_cast<unsigned>(i) < call->getNumArgs() ? call->getArg(static_cast<unsigned>(i)) : nullptr; };
+    const auto* id = callee->getIdentifier();
+    const CallModel* again = id ? findCallModel(scopeOf(*callee), id->getName()) : nullptr;
+    if (again && again->binds == Binds::Later && call != &prepared) {
+      const Expr* other = again->first_bind >= 0 ? argument(again->first_bind) : method ? method->getImplicitObjectArgument() : nullptr;
+      over |= objectOf(other) == of;
+      return;
+    }
+    const LaterBind* later = findLaterBind(name);
+    if (!later || objectOf(later->object >= 0 ? argument(later->object) : method ? method->getImplicitObjectArgument() : nullptr) != of) return;
+    const Expr* value = argument(later->value);
+    if (!value) return;
+    std::size_t at = binds.size();
+    if (const Expr* position = argument(later->position)) {
+      if (const auto number = constantOf(position, context)) {
+        at = static_cast<std::size_t>(std::clamp<std::int64_t>(*number - later->first, 0, 64));
+      } else {
+        const Texts written = values.texts(position);
+        if (written.size() != 1 || written[0].size() != 1 || written[0][0].hole) return;
+        std::string_view wanted = written[0][0].text;
+        if (wanted.starts_with(':')) wanted.remove_prefix(1);
+        at = static_cast<std::size_t>(std::find(names.begin(), names.end(), wanted) - names.begin());
+        if (at == names.size()) return;
+      }
+    }
+    if (at >= 64) return;
+    if (at >= binds.size()) binds.resize(at + 1);
+    binds[at] = values.value(pointedAt(value));
+  });
+  return binds;
+}
+
+std::optional<ServerCall> serverFunctionCall(ValueReader& values, const std::vector<const Expr*>& arguments, int first_bind) {
+  const auto* called = arguments.empty() ? nullptr : dyn_cast_or_null<FunctionDecl>(objectOf(arguments[0]));
+  const std::string_view name = called ? serverFunction(qualifiedName(*called)) : "";
+  if (name.empty()) return std::nullopt;
+  ServerCall call;
+  call.sql = "SELECT " + std::string(name) + "(";
+  for (auto i = static_cast<std::size_t>(first_bind); i < arguments.size(); ++i) {
+    call.binds.push_back(values.value(arguments[i]));
+    call.sql += (call.binds.size() > 1 ? ", $" : "$") + std::to_string(call.binds.size());
+  }
+  call.sql += ")";
+  return call;
+}
+
+namespace {
+
+// The last value that a field of the tag is given before the call.
+const Expr* fieldOf(const ValueDecl& tag, llvm::StringRef field, const FunctionDecl& function, const Expr& before, const SourceManager& manager) {
+  const Expr* found = nullptr;
+  eachStatement(function.getBody(), [&](const Stmt& s) {
+    const auto* assignment = dyn_cast<clang::BinaryOperator>(&s);
+    if (!assignment || assignment->getOpcode() != BO_Assign) return;
+    const auto* member = dyn_cast<MemberExpr>(stripped(assignment->getLHS()));
+    if (!member || !member->getMemberDecl()->getIdentifier() || member->getMemberDecl()->getName() != field) return;
+    if (objectOf(member->getBase()) == &tag && manager.isBeforeInTranslationUnit(assignment->getBeginLoc(), before.getBeginLoc()))
+      found = assignment->getRHS();
+  });
+  return found;
+}
+
+bool same(const HostValue& a, const HostValue& b) {
+  return a.kind == b.kind && a.type == b.type && a.name == b.name && a.text == b.text && a.index == b.index &&
+         std::equal(a.args.begin(), a.args.end(), b.args.begin(), b.args.end(), same);
+}
+
+HostValue integer(std::string text, const HostValue& like) {
+  HostValue v;
+  v.kind = HostValueKind::Integer, v.text = std::move(text), v.range = like.range;
+  v.type = {HostTypeKind::Signed, 64, "int64"};
+  return v;
+}
+
+const HostValue& unconverted(const HostValue& v) { return v.kind == HostValueKind::Convert && v.args.size() == 1 ? unconverted(v.args[0]) : v; }
+
+// One 64-bit key of the two halves that a tag has.
+HostValue joinedKey(const HostValue& high, const HostValue& low) {
+  if (high.kind == HostValueKind::Integer && low.kind == HostValueKind::Integer) {
+    const auto hi = static_cast<std::uint64_t>(std::strtoll(high.text.c_str(), nullptr, 10));
+    const auto lo = static_cast<std::uint64_t>(std::strtoll(low.text.c_str(), nullptr, 10));
+    HostValue v = integer(std::to_string(static_cast<std::int64_t>(hi << 32 | (lo & 0xFFFFFFFFu))), low);
+    if (hi == 0) v.constant = low.constant, v.defined = low.defined;
+    return v;
+  }
+  // (key >> 32) and key
+  const HostValue& shifted = unconverted(high);
+  if (shifted.kind == HostValueKind::Arithmetic && shifted.name == ">>" && shifted.args.size() == 2 && shifted.args[1].text == "32" &&
+      same(unconverted(shifted.args[0]), unconverted(low)))
+    return unconverted(low);
+  const auto arithmetic = [&](const char* op, HostValue a, HostValue b) {
+    HostValue v;
+    v.kind = HostValueKind::Arithmetic, v.name = op, v.type = {HostTypeKind::Signed, 64, "int64"}, v.range = low.range;
+    v.args = {std::move(a), std::move(b)};
+    return v;
+  };
+  return arithmetic("|", arithmetic("<<", high, integer("32", high)), low);
+}
+
+}  // namespace
+
+std::optional<ServerCall> lockTagCall(ValueReader& values, ASTContext& context, const FunctionDecl& function, const Expr& call,
+                                      const std::string& name, const std::vector<const Expr*>& arguments) {
+  const ValueDecl* tag = arguments.empty() ? nullptr : objectOf(arguments[0]);
+  if (!tag) return std::nullopt;
+  const SourceManager& manager = context.getSourceManager();
+  const auto number = [&](std::size_t i) { return i < arguments.size() ? constantOf(arguments[i], context) : std::nullopt; };
+  const Expr* high = fieldOf(*tag, "locktag_field2", function, call, manager);
+  const Expr* low = fieldOf(*tag, "locktag_field3", function, call, manager);
+  const Expr* form = fieldOf(*tag, "locktag_field4", function, call, manager);
+  const auto kind = constantOf(form, context);
+  const auto mode = number(1), session = number(2), only_try = number(3);
+  const bool release = name == "LockRelease";
+  // 1: one key of 64 bits, 2: two of 32 (lockfuncs.c). 5 is ShareLock, 7 is ExclusiveLock; others conflict otherwise.
+  if (!high || !low || !kind || (*kind != 1 && *kind != 2) || !mode || (*mode != 5 && *mode != 7) || !session || (!release && !only_try)) return std::nullopt;
+  if (release && *session == 0) return std::nullopt;  // SQL cannot give back a lock of the transaction
+  ServerCall result;
+  result.sql = "SELECT pg_";
+  result.sql += release ? "advisory_unlock" : std::string(*only_try != 0 ? "try_" : "") + "advisory_" + (*session == 0 ? "xact_" : "") + "lock";
+  if (*mode == 5) result.sql += "_shared";
+  result.sql += *kind == 1 ? "($1)" : "($1, $2)";
+  HostValue first = values.value(high), second = values.value(low);
+  if (*kind == 1)
+    result.binds = {joinedKey(first, second)};
+  else
+    result.binds = {std::move(first), std::move(second)};
+  return result;
+}
+
+}  // namespace pglocklint::extract

@@ -1,0 +1,30 @@
+// Values that reach a statement otherwise than as arguments beside its text: bound by calls that follow, or inside of the server.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "call_models.h"
+#include "model/host.h"
+#include "tree.h"
+
+namespace pglocklint::extract {
+
+// What later calls of the function bind to a statement, up to its next text. Placeholders with names are numbered as the text brings them.
+std::vector<HostValue> laterBinds(ValueReader& values, clang::ASTContext& context, const clang::FunctionDecl& function, const Expr& prepared, const Expr* statement, const std::vector<HostText>& texts);
+
+// A call inside of the server, as the SQL that would do the same.
+struct ServerCall {
+  std::string sql;
+  std::vector<HostValue> binds;
+};
+
+// DirectFunctionCall2(pg_advisory_lock_int4, …): nullopt if the C function is not behind a lock function.
+std::optional<ServerCall> serverFunctionCall(ValueReader& values, const std::vector<const Expr*>& arguments, int first_bind);
+
+// LockAcquire(&tag, …) and LockRelease(&tag, …) with a tag that SET_LOCKTAG_ADVISORY made as the SQL functions make theirs; nullopt for
+// tags that no SQL function makes, and for tags that are not followed.
+std::optional<ServerCall> lockTagCall(ValueReader& values, clang::ASTContext& context, const clang::FunctionDecl& function, const Expr& call,
+                                      const std::string& name, const std::vector<const Expr*>& arguments);
+
+}  // namespace pglocklint::extract

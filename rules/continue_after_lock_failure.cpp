@@ -21,11 +21,12 @@ void check(const Program& program, Report& report) {
       if (w.lost.how != Loss::Failure || w.in_handler || w.lost.hold.taken.empty()) continue;
       const LockEvent& taken = locks.event(w.lost.hold.taken.back());
       Finding& finding = reportAt(report, taken, firstLine(w.work),
-                                  fmt::format("This runs also when {} has failed: the handler takes the error (lock_timeout, deadlock) and control goes on without the "
-                                              "lock. Leave in the handler (RETURN or RAISE), or try again.",
-                                              eventText(locks, taken)));
+                                  fmt::format("This runs also when {} has failed (lock_timeout, deadlock, a cancelled statement): {} and control goes on without the "
+                                              "lock. {}, or try again.",
+                                              eventText(locks, taken), isHost(f) ? "the error is dropped" : "the handler takes the error",
+                                              isHost(f) ? "Test the result and leave, or let the exception out" : "Leave in the handler (RETURN or RAISE)"));
       addTaken(report, finding, taken, "the lock call that can fail");
-      addStep(report, finding, f.unit, w.lost.where, "the handler takes the error and goes on");
+      if (!isHost(f)) addStep(report, finding, f.unit, w.lost.where, "the handler takes the error and goes on");
       addStep(report, finding, f.unit, w.work, "done without the lock");
     }
   }

@@ -63,13 +63,13 @@ void check(const Program& program, Report& report) {
       const LockEvent& e = locks.event(id);
       Finding& finding = reportAt(
           report, e, e.range,
-          isScript(f) ? fmt::format("{} waits under REPEATABLE READ: the transaction's snapshot is taken before the wait, so what is read after it is older than the "
+          isClient(f) ? fmt::format("{} waits under REPEATABLE READ: the transaction's snapshot is taken before the wait, so what is read after it is older than the "
                                     "lock. Use READ COMMITTED, or take a session lock before BEGIN and release it after COMMIT.", eventText(locks, e))
                       : fmt::format("{} waits in a function that is not VOLATILE: its queries use the snapshot of the statement that called it, which is older than the "
                                     "lock. Declare the function VOLATILE.", eventText(locks, e)));
       addTaken(report, finding, e, "waits here");
       addStep(report, finding, f.unit, read, "reads from the snapshot taken before the wait");
-      if (!isScript(f) && f.function->volatility_range.known())
+      if (!isClient(f) && f.function->volatility_range.known())
         finding.related.push_back(report.place(f.unit, f.function->volatility_range, "declared here"));
     }
   }

@@ -9,6 +9,7 @@
 // that was taken. A helper that only unlocks is none: its caller holds the lock. pg_advisory_unlock_all in a function that takes session
 // locks of its own releases those of its callers too.
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -18,15 +19,24 @@
 namespace pglocklint {
 namespace {
 
+constexpr std::size_t kMostPairs = 1'000'000;  // of acquisitions and releases that are compared
+
 // What the unlock was meant for.
 struct Meant {
   const Hold* hold = nullptr;
   std::string why;
 };
 
+// lock(a, b), unlock(b, a).
+bool isReversed(const KeyInfo& a, const KeyInfo& b) {
+  const auto same = [](const Value& x, const Value& y) { return sameValue(stripCasts(x), stripCasts(y)); };
+  return a.parts.size() == 2 && b.parts.size() == 2 && !same(a.parts[0], a.parts[1]) && same(a.parts[0], b.parts[1]) && same(a.parts[1], b.parts[0]);
+}
+
 bool releasable(const LockState& s, const LockEvent& unlock, const KeyTable& keys) {
   return std::any_of(s.holds.begin(), s.holds.end(), [&](const Hold& h) {
-    return h.mode == unlock.lock->mode && h.hi > 0 && keys.alias(h.key, unlock.key) != Alias::No;
+    return h.mode == unlock.lock->mode && h.hi > 0 && keys.alias(h.key, unlock.key) != Alias::No &&
+           (h.key == kUnknownKey || !isReversed(keys.at(h.key), keys.at(unlock.key)));
   });
 }
 
@@ -40,16 +50,11 @@ bool sharesNumber(const KeyInfo& a, const KeyInfo& b) {
   return !whole && (sameValue(v, stripCasts(pair.parts[1])) || sameValue(v, stripCasts(pair.parts[0])));
 }
 
-// lock(a, b), unlock(b, a).
-bool isReversed(const KeyInfo& a, const KeyInfo& b) {
-  const auto same = [](const Value& x, const Value& y) { return sameValue(stripCasts(x), stripCasts(y)); };
-  return a.parts.size() == 2 && b.parts.size() == 2 && !same(a.parts[0], a.parts[1]) && same(a.parts[0], b.parts[1]) && same(a.parts[1], b.parts[0]);
-}
-
 bool releasedElsewhere(const LockStates& locks, const FunctionLocks& f, const Hold& h) {
   return std::any_of(f.events.begin(), f.events.end(), [&](EventId id) {
     const LockEvent& e = locks.event(id);
-    return e.kind == LockEventKind::Release && e.lock->mode == h.mode && locks.keys.alias(e.key, h.key) != Alias::No;
+    return e.kind == LockEventKind::Release && e.lock->mode == h.mode && locks.keys.alias(e.key, h.key) != Alias::No &&
+           (e.key == kUnknownKey || !isReversed(locks.keys.at(h.key), locks.keys.at(e.key)));
   });
 }
 
@@ -97,12 +102,13 @@ const LockEvent* releasedBefore(const LockStates& locks, const FunctionLocks& f,
   return taken ? earlier : nullptr;
 }
 
-void checkUnlock(const LockEvent& unlock, const FunctionLocks& f, const LockStates& locks, Report& report) {
-  if (unlock.key == kUnknownKey || unlock.before.empty() || !locks.keys.at(unlock.key).exact) return;
+// False: nothing to say.
+bool checkUnlock(const LockEvent& unlock, const FunctionLocks& f, const LockStates& locks, Report& report) {
+  if (unlock.key == kUnknownKey || unlock.before.empty() || !locks.keys.at(unlock.key).exact) return false;
   std::optional<Meant> meant;
   for (const LockState& s : unlock.before) {
-    if (s.unknown_held || releasable(s, unlock, locks.keys)) return;
-    if (std::any_of(s.lost.begin(), s.lost.end(), [](const LostLock& l) { return l.how == Loss::Reconnect; })) return;
+    if (s.unknown_held || releasable(s, unlock, locks.keys)) return false;
+    if (std::any_of(s.lost.begin(), s.lost.end(), [](const LostLock& l) { return l.how == Loss::Reconnect; })) return false;
     if (!meant) meant = meantBy(s, unlock, f, locks);
   }
   const LockEvent* earlier = isScript(f) && f.function->blocks.size() == 1 ? releasedBefore(locks, f, unlock) : nullptr;
@@ -113,7 +119,7 @@ void checkUnlock(const LockEvent& unlock, const FunctionLocks& f, const LockStat
                                takenAnywhere(locks, unlock.key, unlock.lock->mode));
   };
   if (meant && doubtful(*meant->hold)) meant.reset();
-  if (!meant && earlier == nullptr) return;
+  if (!meant && earlier == nullptr) return false;
   const std::string why = meant ? meant->why : "it is released already";
   Finding& finding = reportAt(report, unlock, unlock.range,
                               fmt::format("{} releases nothing: {}. PostgreSQL answers false with a warning{}. Release with the function that belongs to the one "
@@ -126,6 +132,7 @@ void checkUnlock(const LockEvent& unlock, const FunctionLocks& f, const LockStat
   }
   if (!meant) addStep(report, finding, earlier->unit, earlier->range, "released here");
   addStep(report, finding, unlock.unit, unlock.range, "this unlock finds no such lock");
+  return true;
 }
 
 // pg_advisory_unlock_all in a routine that takes session locks itself.
@@ -143,16 +150,57 @@ void checkUnlockAll(const LockEvent& unlock, const FunctionLocks& f, const LockS
   addTaken(report, finding, *own, "the function's own lock");
 }
 
+// A pair of helpers in one file or class, one that locks and one that unlocks, when nothing in the program releases the key of the one
+// or takes the key of the other.
+void checkOrphans(const Program& program, const LockStates& locks, const std::set<const Expr*>& reported, Report& report) {
+  const auto isSession = [](const LockEvent& e) { return e.lock != nullptr && e.lock->scope == LockScope::Session && e.key != kUnknownKey; };
+  const auto meets = [&](const LockEvent& a, const LockEvent& b) {
+    return a.lock->mode == b.lock->mode && (locks.keys.alias(a.key, b.key) != Alias::No ||
+                                            (locks.keys.at(a.key).form == locks.keys.at(b.key).form && locks.keys.at(a.key).class_text == locks.keys.at(b.key).class_text));
+  };
+  std::vector<const LockEvent*> taken, released;
+  for (const FunctionLocks& f : locks.functions)
+    for (const EventId id : f.events) {
+      const LockEvent& e = locks.event(id);
+      if (f.constructor != nullptr) continue;
+      if (isSession(e) && e.acquires()) taken.push_back(&e);
+      if (isSession(e) && e.kind == LockEventKind::Release) released.push_back(&e);
+      if (e.kind == LockEventKind::ReleaseAll) return;
+    }
+  if (taken.size() * released.size() > kMostPairs) return;
+  for (const LockEvent* r : released) {
+    if (reported.contains(r->call) || program.units[static_cast<std::size_t>(r->unit)].runner.down) continue;
+    if (std::any_of(taken.begin(), taken.end(), [&](const LockEvent* a) { return meets(*a, *r); })) continue;
+    for (const LockEvent* a : taken) {
+      const KeyInfo &held = locks.keys.at(a->key), &wanted = locks.keys.at(r->key);
+      if (a->unit != r->unit || a->function == r->function) continue;
+      if (std::any_of(released.begin(), released.end(), [&](const LockEvent* other) { return meets(*a, *other); })) continue;
+      const bool form = a->lock->mode == r->lock->mode && sharesNumber(held, wanted);
+      const bool mode = a->lock->mode != r->lock->mode && held.form == wanted.form && held.class_text == wanted.class_text && (held.constant || held.class_text != "(*)");
+      if (!form && !mode) continue;
+      Finding& finding = reportAt(report, *r, r->range,
+                                  fmt::format("{} releases nothing: the lock is taken {} as {}, and nothing in the program takes what this releases. PostgreSQL answers false "
+                                              "with a warning, and the lock stays held. Release with the function that belongs to the one that took the lock, and with the same key.",
+                                              eventText(locks, *r), modeText(a->lock->mode), held.class_text));
+      addTaken(report, finding, *a, "taken here");
+      addStep(report, finding, r->unit, r->range, "this unlock finds no such lock");
+      break;
+    }
+  }
+}
+
 void check(const Program& program, Report& report) {
   const LockStates& locks = *program.locks;
+  std::set<const Expr*> reported;
   for (const FunctionLocks& f : locks.functions) {
     if (!isJudged(program, f)) continue;
     for (const EventId id : f.events) {
       const LockEvent& e = locks.event(id);
-      if (e.kind == LockEventKind::Release) checkUnlock(e, f, locks, report);
+      if (e.kind == LockEventKind::Release && checkUnlock(e, f, locks, report)) reported.insert(e.call);
       if (e.kind == LockEventKind::ReleaseAll) checkUnlockAll(e, f, locks, report);
     }
   }
+  checkOrphans(program, locks, reported, report);
 }
 
 }  // namespace

@@ -24,6 +24,8 @@ const std::string kSnapshotDefault = "#repeatable read";
 // Facts of host functions about a variable that callers see: what it was on entry, and that it has been assigned since.
 const std::string kFound = "#found ", kSet = "#set ";
 
+constexpr std::size_t kMostLosses = 8;      // that a state remembers
+
 constexpr std::uint32_t kSomething = ~0U;  // in Hold::worked: work on what has no name
 
 std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
@@ -338,6 +340,8 @@ class Flow {
       mark(deed, range, failing);
       raise(failing, WayOutKind::ErrorIn, range);
     }
+    if (host_ && s.host_call >= 0 && reader_.paths().mayThrow(function_, s.host_call) && unwind_ >= 0 && flowing_)
+      for (LockState& failed : withoutLock(s, states)) arrive(unwind_, std::move(failed));
     if (const auto* events = eventsOf(s); events != nullptr && !host_)
       for (const EventId id : *events)
         if (states_.event(id).kind == LockEventKind::Acquire) failedAcquire(states, id);
@@ -359,6 +363,7 @@ class Flow {
     const auto* events = eventsOf(s);
     LockStateSet failed;
     if (host_ && s.host_call >= 0 && tested_.contains(s.host_call)) failed = failures(s, states);
+    else if (host_ && s.host_call >= 0 && !relative_ && !function_.host[0].calls[at(s.host_call)].throws) failed = dropped(s, states);
     states = events == nullptr && !interesting(s) ? std::move(states) : assignOrRun(s, std::move(states));
     if (host_ && s.kind == StatementKind::HostCall) forgetAssigned(s.host_call, events, states);
     mark(deed, s.range, states);
@@ -369,7 +374,8 @@ class Flow {
     if (!routine_) endOfStatement(s, states);
     if (!failed.empty()) {
       const std::string success = hostSuccess(s.host_call);
-      for (LockState& state : states) learn(state, {success, {success}, true});
+      if (tested_.contains(s.host_call))
+        for (LockState& state : states) learn(state, {success, {success}, true});
       for (LockState& state : failed) addState(states, std::move(state));
     }
     const bool sql = s.context != PlContext::Assign && s.context != PlContext::Condition && s.context != PlContext::Argument &&
@@ -883,6 +889,9 @@ class Flow {
     LockStateSet failed;
     for (LockState& state : states) {
       LockState f = state;
+      const bool string = known(state, kString) == true;  // the rest of it is skipped
+      if (!string && (state.status == TransactionStatus::None || state.status == TransactionStatus::Unknown))
+        if (const LockStateSet without = withoutLock(s, {state}); !without.empty()) f = without.front();
       learn(f, {success, {success}, false});
       forget(f, hostAnswer(s.host_call), states_.keys);
       if (f.status == TransactionStatus::Explicit) {
@@ -893,6 +902,31 @@ class Flow {
       addState(failed, std::move(f));
     }
     return failed;
+  }
+
+  // The states after a lock call that waited and failed: each remembers what it did not get.
+  LockStateSet withoutLock(const Statement& s, const LockStateSet& states) const {
+    LockStateSet failed;
+    const auto* events = eventsOf(s);
+    if (events == nullptr) return failed;
+    for (const EventId id : *events) {
+      const LockEvent& e = states_.event(id);
+      if (e.kind != LockEventKind::Acquire || e.key == kUnknownKey) continue;
+      for (LockState state : states) {
+        Hold hold;
+        hold.key = e.key, hold.mode = e.lock->mode, hold.taken.add(id);
+        if (state.lost.size() < kMostLosses) state.lost.push_back({Loss::Failure, hold, s.range, -1});
+        failed.push_back(std::move(state));
+      }
+    }
+    return failed;
+  }
+
+  // libpq, and nobody looks at the result: outside of a transaction the next statement runs whatever became of this one.
+  LockStateSet dropped(const Statement& s, const LockStateSet& states) const {
+    LockStateSet outside = states;
+    std::erase_if(outside, [](const LockState& state) { return state.status != TransactionStatus::None; });
+    return withoutLock(s, outside);
   }
 
   LockStateSet hostCall(std::int32_t index, LockStateSet states) {

@@ -230,7 +230,8 @@ class Options(CommandLine):
         for number in range(60):
             self.write(f"db/{number:03}.sql", "\n".join([ERROR, WARNING, CLEAN] * (1 + number % 7)))
         shop = SOURCE / "fixtures/projects/shop"
-        for paths in (["db"], [str(shop)], ["db", str(SOURCE / "fixtures")]):
+        fixtures = [str(SOURCE / "fixtures" / rule) for rule in ("lock-before-limit", "inconsistent-lock-order", "lock-on-different-connection")]
+        for paths in (["db"], [str(shop)], ["db", *fixtures]):
             for form in ("json", "sarif", "text"):
                 seen = {hashlib.sha256(self.run_tool("check", "--no-cache", "--all", "--format", form, *jobs, *paths).stdout).hexdigest()
                         for jobs in (["-j", "1"], ["-j", "8"], ["-j", "3"])}

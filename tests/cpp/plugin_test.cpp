@@ -224,49 +224,6 @@ TEST_CASE("preprocessed text: lines are right, and columns where the preprocesso
   }
 }
 
-TEST_CASE("through distcc") {
-  if (!available("distcc") || !available("distccd")) return;
-  const Build build;
-  // A daemon for this test alone. It gives up the rights of root, and must still reach what it compiles with.
-  fs::permissions(build.path(), fs::perms::all);
-  fs::copy(PGLOCKLINT_PLUGIN, build.path() / "plugin.so");
-  fs::permissions(build.path() / "plugin.so", fs::perms(0755));
-  const int port = 20000 + static_cast<int>(getpid() % 20000);
-  const std::string name = fs::path(CLANGXX).filename().string();
-  fs::create_directories(build.path() / "masquerade");
-  fs::create_symlink("/usr/bin/distcc", build.path() / "masquerade" / name);
-  const Outcome daemon = run({"/bin/sh", "-c",
-                              "user=$(id -un); [ $user != root ] || user=nobody; PATH=" + build.at("masquerade") + ":$PATH exec distccd --daemon --user $user "
-                              "--allow 127.0.0.1 --listen 127.0.0.1 --enable-tcp-insecure --port " + std::to_string(port) + " --pid-file " + build.at("pid") +
-                              " --log-file " + build.at("log") + " --jobs 2"}, build.path());
-  struct Stop {
-    std::string pid_file;
-    ~Stop() {
-      if (const int pid = std::atoi(readFile(pid_file).c_str()); pid > 1) kill(pid, SIGTERM);
-    }
-  } stop{build.at("pid")};
-  const std::vector<std::string> distcc{"/usr/bin/env", "DISTCC_HOSTS=127.0.0.1:" + std::to_string(port), "DISTCC_FALLBACK=0",
-                                        "DISTCC_DIR=" + build.at("state"), "distcc"};
-  for (int i = 0; i < 100 && !fs::exists(build.at("pid")); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  std::vector<std::string> probe = distcc;
-  build.write("empty.cpp", "int x;\n");
-  probe.insert(probe.end(), {CLANGXX, "-c", "empty.cpp", "-o", "empty.o"});
-  const Outcome answer = run(probe, build.path());
-  if (answer.status != 0) {
-    MESSAGE("SKIPPED: distccd does not answer here: ", daemon.err, answer.err, readFile(build.at("log")));
-    CHECK_MESSAGE(std::getenv("CI") == nullptr, "distccd does not answer");
-    return;
-  }
-  std::vector<std::string> compile = distcc;
-  compile.insert(compile.end(), {CLANGXX, "-std=c++20", "-I/usr/include/postgresql", "-fplugin=" + build.at("plugin.so"),
-                                 "-fplugin-arg-pglocklint-root=" + build.path().string(), "-c", build.at("src/a.cpp"), "-o", "a.o"});
-  build.tool(compile);
-  CHECK(readFile(build.at("log")).find("COMPILE_OK") != std::string::npos);
-  const CheckRun run = build.objects("a.o");
-  CHECK(run.findings == check(build.path(), {"--enable", "magic-key", "src/a.cpp"}).findings);
-  CHECK(!run.findings.empty());
-}
-
 TEST_CASE("LTO: the objects are bitcode, and what is linked from them holds the facts") {
   for (const char* how : {"-flto", "-flto=thin"}) {
     CAPTURE(how);

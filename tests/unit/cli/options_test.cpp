@@ -56,7 +56,6 @@ TEST_CASE("what cannot be used is refused in one line") {
   }
   CHECK(errorOf({"check", "--format", "xml"}).find("choose one of text, json, sarif") != std::string::npos);
   CHECK(errorOf({"chekc"}).find("did you mean check?") != std::string::npos);
-  CHECK(errorOf({"check", "--objects", "a.o"}).find("cannot be used yet") != std::string::npos);
 }
 
 TEST_CASE("help and version go to standard output") {

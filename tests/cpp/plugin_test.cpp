@@ -2,10 +2,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <set>
-#include <thread>
 
 #include "model/facts_json.h"
 #include "model/facts_section.h"

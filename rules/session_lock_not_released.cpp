@@ -176,6 +176,26 @@ bool isObtained(const FunctionLocks& f) {
   return std::any_of(calls.begin(), calls.end(), [&](const HostCall& c) { return c.kind == HostCallKind::Obtain && c.connection == f.session; });
 }
 
+// The guard that took the lock is given to another function, or moved into another object: whoever has it now may release.
+bool isHandedOver(const FunctionLocks& f, const Leak& leak, const LockStates& locks) {
+  if (!isHost(f)) return false;
+  const std::vector<HostCall>& calls = f.function->host[0].calls;
+  for (const WayOut* w : leak.ways)
+    for (const LockState& s : w->states) {
+      const Hold* h = s.find(leak.key, leak.mode);
+      if (h == nullptr || h->lo <= 0 || h->taken.empty()) continue;
+      const LockEvent& taken = locks.event(h->taken.back());
+      if (taken.kind != LockEventKind::Call || taken.statement->host_call < 0) continue;
+      const HostCall& made = calls[static_cast<std::size_t>(taken.statement->host_call)];
+      const std::string& object = made.made.empty() ? made.connection : made.made;
+      if (isLocalPath(object) && std::any_of(calls.begin(), calls.end(), [&](const HostCall& c) {
+            return std::any_of(c.bind_paths.begin(), c.bind_paths.end(), [&](const std::string& p) { return isWithin(p, object); });
+          }))
+        return true;
+    }
+  return false;
+}
+
 // The function is a constructor, and the destructor of its class releases the lock: the exceptional ways out are left.
 bool releasedByDestructor(const FunctionLocks& f, const Leak& leak, const LockStates& locks) {
   return isHost(f) && std::any_of(locks.functions.begin(), locks.functions.end(), [&](const FunctionLocks& d) {
@@ -245,6 +265,7 @@ void check(const Program& program, Report& report) {
   for (const FunctionLocks& f : locks.functions) {
     if (!isJudged(program, f) || isScript(f) || f.constructor != nullptr) continue;
     for (Leak& leak : leaksOf(f, locks)) {
+      if (isHandedOver(f, leak, locks)) continue;
       if (releasesKey(locks, f, leak.key, leak.mode) || isObtained(f)) {
         reportLeak(f, leak, locks, !isHost(f), report);
       } else if (releasedByDestructor(f, leak, locks)) {

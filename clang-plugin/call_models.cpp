@@ -5,6 +5,7 @@
 #include <iterator>
 #include <string>
 
+#include "model/ascii.h"
 #include "model/lock_function.h"
 
 namespace pglocklint::extract {
@@ -323,12 +324,6 @@ constexpr std::string_view kSqlVerbs[] = {"select",   "with",    "do",     "begi
                                           "delete",   "merge",   "call",   "set",   "lock",    "explain", "prepare",
                                           "execute",  "create",  "values", "copy",  "declare", "fetch",   "commit",
                                           "rollback", "perform", "alter",  "drop",  "("};
-
-std::string lowered(std::string_view s) {
-  std::string lower;
-  for (const char c : s) lower += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  return lower;
-}
 
 std::string_view lastName(std::string_view qualified) {
   const std::size_t colons = qualified.rfind("::");

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "bound_values.h"
+#include "model/ascii.h"
 #include "model/lock_function.h"
 #include "reader.h"
 
@@ -18,8 +19,7 @@ constexpr std::size_t kMostBinds = 64;
 
 // A word that makes a text one about locks.
 bool mentionsLock(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  const std::string lower = lowered(text);
   return lower.find("pg_locks") != std::string::npos ||
          std::any_of(kLockFunctions.begin(), kLockFunctions.end(),
                      [&](const LockFunction& f) { return lower.find(f.name) != std::string::npos; });

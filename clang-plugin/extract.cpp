@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "model/ascii.h"
 #include "model/lock_function.h"
 #include "reader.h"
 
@@ -100,8 +101,7 @@ class RawPass {
  private:
   // The name of a lock function with its bracket: SQL, not a message about it.
   static bool callsLock(const std::string& text) {
-    std::string lower = text;
-    for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+    const std::string lower = lowered(text);
     return std::any_of(kLockFunctions.begin(), kLockFunctions.end(),
                        [&](const LockFunction& f) { return lower.find(std::string(f.name) + "(") != std::string::npos; });
   }

@@ -11,6 +11,12 @@ namespace {
 
 constexpr int kMaxTruthDepth = 40;
 
+bool isZero(const Expr* index, const ASTContext& context) {
+  Expr::EvalResult n;
+  return index->getType()->isIntegerType() && !index->isValueDependent() &&
+         index->EvaluateAsInt(n, context, Expr::SE_NoSideEffects) && n.Val.getInt() == 0;
+}
+
 HostTruth constantTruth(bool value) {
   HostTruth t;
   t.kind = HostTruthKind::Constant, t.value = value;
@@ -158,11 +164,7 @@ std::int32_t FunctionReader::firstRow(const Expr* written) {
   if (!object) return -1;
   if (callee->getOverloadedOperator() == OO_Subscript || named(callee, {"at"})) {
     const auto* c = cast<CallExpr>(e);
-    const Expr* index = c->getArg(c->getNumArgs() - 1);
-    Expr::EvalResult n;
-    const bool first = index->getType()->isIntegerType() && !index->isValueDependent() &&
-                       index->EvaluateAsInt(n, context_, Expr::SE_NoSideEffects) && n.Val.getInt() == 0;
-    return first ? resultOf(object) : -1;
+    return isZero(c->getArg(c->getNumArgs() - 1), context_) ? resultOf(object) : -1;
   }
   if (named(callee, {"front", "one_row", "begin", "back"})) return resultOf(object);
   if (callee->getOverloadedOperator() == OO_Star || callee->getOverloadedOperator() == OO_Arrow) {
@@ -179,11 +181,6 @@ std::int32_t FunctionReader::firstField(const Expr* written) {
     int& n;
     ~Leave() { --n; }
   } leave{truth_depth_};
-  const auto isZero = [&](const Expr* index) {
-    Expr::EvalResult n;
-    return index->getType()->isIntegerType() && !index->isValueDependent() &&
-           index->EvaluateAsInt(n, context_, Expr::SE_NoSideEffects) && n.Val.getInt() == 0;
-  };
   if (const auto* construct = dyn_cast<CXXConstructExpr>(e); construct && construct->getNumArgs() >= 1)
     return firstField(construct->getArg(0));
   if (const auto* cast = dyn_cast<CastExpr>(e)) return firstField(cast->getSubExpr());
@@ -191,7 +188,7 @@ std::int32_t FunctionReader::firstField(const Expr* written) {
   if (!callee) return -1;
   const auto* c = cast<CallExpr>(e);
   if (named(callee, {"PQgetvalue"}) && c->getNumArgs() == 3)
-    return isZero(c->getArg(1)) && isZero(c->getArg(2)) ? resultOf(c->getArg(0)) : -1;
+    return isZero(c->getArg(1), context_) && isZero(c->getArg(2), context_) ? resultOf(c->getArg(0)) : -1;
   if (named(callee, {"query_value"})) return resultOf(e);
   if (named(callee, {"get"}) && !isa<CXXMemberCallExpr>(e) && c->getNumArgs() == 1) {  // std::get<0>(tuple)
     const auto* arguments = callee->getTemplateSpecializationArgs();
@@ -217,7 +214,7 @@ std::int32_t FunctionReader::firstField(const Expr* written) {
     if (callee->getOverloadedOperator() == OO_Subscript || named(callee, {"at"})) {
       const Expr* index = c->getArg(c->getNumArgs() - 1);
       // A column by its name: the only one of a lock call, as people write them.
-      return isTextType(index->getType()) || isZero(index) ? firstRow(object) : -1;
+      return isTextType(index->getType()) || isZero(index, context_) ? firstRow(object) : -1;
     }
   }
   return -1;

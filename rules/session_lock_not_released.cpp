@@ -117,7 +117,8 @@ std::string_view wayText(const FunctionLocks& f, const WayOut& w) {
       case WayOutKind::Return: return "return leaves the function";
       case WayOutKind::End: return "the end of the function is reached";
       case WayOutKind::Raise: return "an exception leaves the function";
-      case WayOutKind::ErrorIn: return "an exception here leaves the function";
+      case WayOutKind::ErrorIn:
+      case WayOutKind::Cancelled: return "an exception here leaves the function";
     }
   }
   switch (w.kind) {

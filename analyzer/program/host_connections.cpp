@@ -18,14 +18,14 @@ std::string scopeOf(const std::string& name) {
 
 }  // namespace
 
-HostConnections::HostConnections(const Program& program, HostPaths& paths) : program_(program), paths_(paths) {
+HostConnections::HostConnections(const Program& program, HostPaths& paths) : paths_(paths) {
   for (const Routine& r : program.catalogue.routines) {
     if (r.function->kind != FunctionKind::HostFunction || r.function->host.empty()) continue;
     if (std::string scope = scopeOf(r.function->name); !scope.empty()) of_class_[scope].push_back(r.function);
     const std::vector<HostCall>& calls = r.function->host[0].calls;
     for (std::size_t i = 0; i < calls.size(); ++i) {
       const Place place{r.function, static_cast<std::int32_t>(i)};
-      if (calls[i].kind == HostCallKind::Connect) connects_.push_back(place);
+      if (calls[i].kind == HostCallKind::Connect) connects_[r.function].push_back(place);
       if (calls[i].kind == HostCallKind::Function && !calls[i].name.empty()) callers_[calls[i].name].push_back(place);
     }
   }
@@ -38,26 +38,29 @@ std::vector<HostConnection> HostConnections::of(const Function& function, const 
   const auto look = [&](const Function* f, std::string path) {
     if (!path.empty() && seen.size() < kMostPlaces && seen.emplace(f, path).second) work.emplace_back(f, std::move(path));
   };
-  const auto opens = [&](const Place& p, const std::string& path) {
-    const HostCall& c = p.function->host[0].calls[static_cast<std::size_t>(p.call)];
-    return sameSession(paths_.canonical(*p.function, c.connection), path);
+  const auto addOpened = [&](const std::vector<Place>& connects, const std::string& path) {
+    for (const Place& p : connects) {
+      const HostCall& c = p.function->host[0].calls[static_cast<std::size_t>(p.call)];
+      if (sameSession(paths_.canonical(*p.function, c.connection), path)) found.push_back({paths_.unitOf(*p.function), &c});
+    }
   };
-  const auto add = [&](const Place& p) {
-    found.push_back({paths_.unitOf(*p.function), &p.function->host[0].calls[static_cast<std::size_t>(p.call)]});
+  const auto addOpenedIn = [&](const Function* f, const std::string& path) {
+    if (const auto connects = connects_.find(f); connects != connects_.end()) addOpened(connects->second, path);
   };
   look(&function, session);
   while (!work.empty()) {
     const auto [f, path] = std::move(work.back());
     work.pop_back();
-    const bool global = path.starts_with("global ");
-    for (const Place& p : connects_)
-      if ((p.function == f || global) && opens(p, path)) add(p);
-    if (global || isLocalPath(path)) continue;
+    if (path.starts_with("global ")) {
+      for (const auto& [function, connects] : connects_) addOpened(connects, path);
+      continue;
+    }
+    addOpenedIn(f, path);
+    if (isLocalPath(path)) continue;
     if (isWithin(path, "this"))  // its class's other methods: a constructor may have opened it, or got it from its caller
       if (const auto methods = of_class_.find(scopeOf(f->name)); methods != of_class_.end())
         for (const Function* m : methods->second) {
-          for (const Place& p : connects_)
-            if (p.function == m && opens(p, path)) add(p);
+          addOpenedIn(m, path);
           if (std::string from = paths_.canonical(*m, path); from != path) look(m, std::move(from));
         }
     if (const auto callers = callers_.find(f->name); callers != callers_.end())

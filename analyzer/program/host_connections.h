@@ -30,11 +30,10 @@ class HostConnections {
     std::int32_t call = -1;
   };
 
-  const Program& program_;
   HostPaths& paths_;
   std::unordered_map<std::string, std::vector<Place>> callers_;                // by the callee's name
   std::unordered_map<std::string, std::vector<const Function*>> of_class_;     // methods, by the class's qualified name
-  std::vector<Place> connects_;                                                // all
+  std::unordered_map<const Function*, std::vector<Place>> connects_;
 };
 
 }  // namespace pglocklint

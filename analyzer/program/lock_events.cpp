@@ -186,7 +186,7 @@ void LockEvents::findSessions(std::vector<Node>& nodes) {
       continue;
     }
     if (const auto own = sites_.find(node.function); own != sites_.end())
-      for (const LockSite* s : own->second) add(node, sessionOf(*s->statement, *node.function));
+      for (const LockSite* s : own->second) add(node, sessionOf(*node.function, s->statement->host_call));
     if (!node.sessions.empty()) work.push_back(i);
   }
   while (!work.empty()) {
@@ -215,18 +215,15 @@ void LockEvents::findSessions(std::vector<Node>& nodes) {
 std::string LockEvents::sessionInCaller(const std::string& session, const RoutineCall& call, const Function& caller) {
   if (caller.kind != FunctionKind::HostFunction) return {};
   if (call.callee->kind == FunctionKind::HostFunction) return paths_.inCaller(session, caller, call.statement->host_call);
-  return sessionOf(*call.statement, caller);
+  return sessionOf(caller, call.statement->host_call);
 }
 
-std::string LockEvents::sessionOf(const Statement& s, const Function& function) {
-  std::string session = s.host_call < 0 ? std::string() : paths_.sessionOf(function, s.host_call);
+std::string LockEvents::sessionOf(const Function& function, std::int32_t host_call) {
+  std::string session = host_call < 0 ? std::string() : paths_.sessionOf(function, host_call);
   return session.empty() ? kSomeSession : session;
 }
 
-bool LockEvents::onSession(const Candidate& c, std::int32_t host_call) {
-  const std::string session = paths_.sessionOf(*c.function, host_call);
-  return meets(c.session, session.empty() ? kSomeSession : session);
-}
+bool LockEvents::onSession(const Candidate& c, std::int32_t host_call) { return meets(c.session, sessionOf(*c.function, host_call)); }
 
 void LockEvents::addCandidates(const std::vector<Node>& nodes) {
   std::vector<std::size_t> first(nodes.size(), 0);

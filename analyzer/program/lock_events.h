@@ -76,7 +76,7 @@ class LockEvents {
   void addCandidates(const std::vector<Node>& nodes);
   // The session of a candidate as its caller sees it; "" if the caller has no part in it.
   std::string sessionInCaller(const std::string& session, const RoutineCall& call, const Function& caller);
-  std::string sessionOf(const Statement& s, const Function& function);
+  std::string sessionOf(const Function& function, std::int32_t host_call);
   std::vector<RoutineCall> calls(const Function& f, int unit);
   void addCall(const RoutineCall& call, std::size_t callee, const Candidate& c, std::vector<EventId>& out);
   void addSite(const LockSite& site, const Candidate& c, std::vector<EventId>& out);

@@ -365,7 +365,8 @@ class Flow {
     if (host_ && s.host_call >= 0 && tested_.contains(s.host_call)) failed = failures(s, states);
     else if (host_ && s.host_call >= 0 && !relative_ && !function_.host[0].calls[at(s.host_call)].throws) failed = dropped(s, states);
     states = events == nullptr && !interesting(s) ? std::move(states) : assignOrRun(s, std::move(states));
-    if (host_ && s.kind == StatementKind::HostCall) forgetAssigned(s.host_call, events, states);
+    if (host_ && s.kind == StatementKind::HostCall && events == nullptr)  // candidates tell what they leave
+      for (LockState& state : states) forgetAssigned(s.host_call, state);
     mark(deed, s.range, states);
     if (deed.sleeps || s.consumer == "watch") noteWait(s.range, deed.sleeps ? "pg_sleep" : "\\watch", s.loop_depth > 0 || !deed.sleeps, states);
     for (const Setting& set : deed.settings)
@@ -504,10 +505,8 @@ class Flow {
   // Whose assignment changes what `name` is. Paths of host functions are names as a whole.
   std::string base(const std::string& name) const { return host_ ? name : name.substr(0, name.find_first_of(".[")); }
   void forgetTargets(const Statement& s, LockStateSet& states) {
-    for (LockState& state : states) {
+    for (LockState& state : states)
       for (const std::string& v : s.into) forget(state, base(v), states_.keys);
-      if (s.host_call >= 0) forget(state, hostAnswer(s.host_call), states_.keys);
-    }
   }
 
   // --- lock operations -----------------------------------------------------------------------------------------------------
@@ -566,17 +565,24 @@ class Flow {
   void call(EventId id, const LockState& s, std::vector<Alternative>& out) {
     const LockSummary& summary = reader_.summary(id);
     for (const LockOutcome& o : summary.outcomes) {
-      LockState after = s;
-      if (host_ && (!finds(o, id, after) || refuses(o, summary, s))) continue;
-      if (summary.releases_all) releaseAll(after);
-      if (summary.ends_transaction) endTransaction(after, Loss::Commit, states_.event(id).range);
-      for (const LockEffect& effect : o.effects) apply(after, effect, id, states_.keys);
+      if (host_ && refuses(o, summary, s)) continue;
+      std::optional<LockState> after = afterCall(o, summary, id, s);
+      if (!after) continue;
       if (summary.works)
-        for (Hold& h : after.holds)
+        for (Hold& h : after->holds)
           if (h.mayHold() && h.worked.empty()) h.worked.add(kSomething);
-      if (host_) leaves(o, id, after);
-      out.push_back({o.result, std::move(after)});
+      out.push_back({o.result, std::move(*after)});
     }
+  }
+
+  // What one way through a callee makes of a state; nothing where the state cannot be what that way has found.
+  std::optional<LockState> afterCall(const LockOutcome& o, const LockSummary& summary, EventId id, LockState s) {
+    if (host_ && !finds(o, id, s)) return std::nullopt;
+    if (summary.releases_all) releaseAll(s);
+    if (summary.ends_transaction) endTransaction(s, Loss::Commit, states_.event(id).range);
+    for (const LockEffect& effect : o.effects) apply(s, effect, id, states_.keys);
+    if (host_) leaves(o, id, s);
+    return s;
   }
 
   // All lock calls of an expression or statement, in written order, whatever they answer.
@@ -870,7 +876,7 @@ class Flow {
   LockStateSet elsewhere(std::int32_t call, const Event& e, LockStateSet states) {
     if (!e.statement.empty() && eventsOf(e.statement[0]) != nullptr) return statement(e, e.statement[0], std::move(states));
     if (reader_.paths().mayThrow(function_, call)) raise(states, WayOutKind::ErrorIn, function_.host[0].calls[at(call)].range);
-    forgetAssigned(call, nullptr, states);
+    for (LockState& s : states) forgetAssigned(call, s);
     return states;
   }
 
@@ -984,13 +990,10 @@ class Flow {
     }
   }
 
-  // What a callee may have assigned is not settled any more. Candidates tell what they leave (leaves()).
-  void forgetAssigned(std::int32_t call, const std::vector<EventId>* events, LockStateSet& states) {
-    if (events != nullptr) return;
-    const std::vector<std::string> assigned = reader_.paths().assignedBy(function_, call);
-    for (LockState& s : states)
-      for (const std::string& root : assigned)
-        std::erase_if(s.facts, [&](const Fact& f) { return !f.names.empty() && isWithin(f.text, root); });
+  // What a callee may have assigned is not settled any more.
+  void forgetAssigned(std::int32_t call, LockState& s) {
+    for (const std::string& root : reader_.paths().assignedBy(function_, call))
+      std::erase_if(s.facts, [&](const Fact& f) { return !f.names.empty() && isWithin(f.text, root); });
   }
 
   // Whether the state can be what this way through the callee has found.
@@ -1020,9 +1023,7 @@ class Flow {
 
   void leaves(const LockOutcome& o, EventId id, LockState& s) {
     if (o.status != TransactionStatus::Unknown) s.status = o.status;
-    const LockEvent& e = states_.event(id);
-    for (const std::string& root : reader_.paths().assignedBy(function_, e.statement->host_call))
-      std::erase_if(s.facts, [&](const Fact& f) { return !f.names.empty() && isWithin(f.text, root); });
+    forgetAssigned(states_.event(id).statement->host_call, s);
     for (const Fact& f : o.left) {
       const std::string here = inCaller(f.text, id);
       if (here.empty()) continue;
@@ -1041,14 +1042,8 @@ class Flow {
       if (summary.raised.empty()) continue;
       LockStateSet next;
       for (const LockState& state : out)
-        for (const LockOutcome& o : summary.raised) {
-          LockState after = state;
-          if (!finds(o, id, after)) continue;
-          if (summary.releases_all) releaseAll(after);
-          for (const LockEffect& effect : o.effects) apply(after, effect, id, states_.keys);
-          leaves(o, id, after);
-          addState(next, std::move(after));
-        }
+        for (const LockOutcome& o : summary.raised)
+          if (std::optional<LockState> after = afterCall(o, summary, id, state)) addState(next, std::move(*after));
       out = std::move(next);
     }
     return out;

@@ -10,6 +10,8 @@
 #include <emmintrin.h>
 #endif
 
+#include "model/ascii.h"
+
 namespace pglocklint {
 namespace {
 
@@ -21,11 +23,9 @@ std::size_t rarity(char c) {
   return at == std::string_view::npos ? kCommon.size() : at;
 }
 
-constexpr char fold(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
-
 bool equalsFolded(const char* text, std::string_view lower) {
   for (std::size_t i = 0; i < lower.size(); ++i) {
-    if (fold(text[i]) != lower[i]) return false;
+    if (lowered(text[i]) != lower[i]) return false;
   }
   return true;
 }
@@ -35,7 +35,7 @@ constexpr std::array<char, 256> kIdentifier = [] {
   std::array<char, 256> table{};
   for (int c = '0'; c <= '9'; ++c) table[static_cast<std::size_t>(c)] = static_cast<char>(c);
   for (int c = 'a'; c <= 'z'; ++c) table[static_cast<std::size_t>(c)] = static_cast<char>(c);
-  for (int c = 'A'; c <= 'Z'; ++c) table[static_cast<std::size_t>(c)] = static_cast<char>(c + 32);
+  for (int c = 'A'; c <= 'Z'; ++c) table[static_cast<std::size_t>(c)] = lowered(static_cast<char>(c));
   for (int c = 0x80; c < 0x100; ++c) table[static_cast<std::size_t>(c)] = static_cast<char>(c);
   table['_'] = '_';
   table['$'] = '$';
@@ -50,7 +50,7 @@ constexpr std::uint32_t hashStep(std::uint32_t hash, char c) { return (hash ^ st
 WordSearch::WordSearch(std::span<const std::string_view> words) {
   for (const std::string_view word : words) {
     Word w;
-    std::ranges::transform(word, std::back_inserter(w.lower), fold);
+    std::ranges::transform(word, std::back_inserter(w.lower), [](char c) { return lowered(c); });
     std::vector<std::size_t> order(w.lower.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return rarity(w.lower[a]) > rarity(w.lower[b]); });
@@ -96,7 +96,7 @@ bool WordSearch::in(std::string_view text) const {
 NameSearch::NameSearch(std::span<const std::string> names) : table_(std::bit_ceil(names.size() * 2 + 1)), next_(names.size()) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     std::string folded;
-    std::ranges::transform(names[i], std::back_inserter(folded), fold);
+    std::ranges::transform(names[i], std::back_inserter(folded), [](char c) { return lowered(c); });
     if (lengths_.size() <= folded.size()) lengths_.resize(folded.size() + 1);
     lengths_[folded.size()] = true;
     std::uint32_t hash = kHashSeed;

@@ -182,6 +182,8 @@ std::string event(const ParsedStatement& p, std::size_t i) {
     case EventKind::Session: return std::string(nameOf(e.session.at(0).verb));
     case EventKind::Ddl: return "ddl " + std::string(nameOf(p.ddl.at(static_cast<std::size_t>(e.ddl)).kind));
     case EventKind::Exit: return std::string(nameOf(e.exit.at(0).kind));
+    case EventKind::HostCall:
+    case EventKind::HostStep: break;  // of C++ only
   }
   return "?";
 }

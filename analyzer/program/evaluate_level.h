@@ -77,6 +77,7 @@ class LevelRun {
  public:
   LevelRun(Level& level, const Flow& demand, Tree& tree);
   void select();
+  void plannedOnly();
   void modify();
   void setOperation();
   void values();
@@ -99,6 +100,7 @@ class LevelRun {
   bool gainsNothingFromJoins(const std::set<int>& mine) const;
   void against(Flow& f, std::size_t q, std::size_t p, const std::set<int>& mine) const;
   void gate(std::size_t index);
+  void gateBeforeFalse(std::size_t index, const SourceRange& condition);
   void outerConditions(const FromNode& node);
   void having(std::size_t index);
   void policies(const Leaf& leaf);

@@ -33,12 +33,10 @@ void combine(Site& site, const Evaluation& e, bool one_key = true) {
   Evaluation both = e.rows > old.rows || (e.rows == old.rows && e.sureness < old.sureness) ? e : old;
   const Evaluation& other = both == e ? old : e;
   both.runs = std::max(e.runs, old.runs);
-  if (e.runs == Runs::Once && old.runs == Runs::Once) {  // two copies, each with a row of its own
-    both.runs = Runs::PerRow, both.repeated = one_key;
-    if (!one_key && site.rows_if_several > both.rows)
-      both.rows = Rows::PlanDependent, both.sureness = Sureness::ByPlan, both.rows_blame = site.rows_if_several_blame;
-  }
-  if (e.runs != old.runs && std::max(e.runs, old.runs) == Runs::Once) both.runs = Runs::PerRow;  // once here, and perhaps there too
+  if (both.runs == Runs::Once) both.runs = Runs::PerRow, both.repeated = one_key && e.runs == old.runs;  // once here, and (perhaps) there too
+  // One row alone is locked or not, whatever else it is asked; beside others it is a row like them.
+  if ((e.runs == Runs::Once || old.runs == Runs::Once) && !one_key && site.rows_if_several > both.rows)
+    both.rows = Rows::PlanDependent, both.sureness = Sureness::ByPlan, both.rows_blame = site.rows_if_several_blame;
   if (both.runs > Runs::NeedNot && both.runs_blame.cause != Cause::GuardedBranch) both.runs_blame = {};
   both.plan_time = e.plan_time || old.plan_time;
   both.repeated = both.repeated || other.repeated;

@@ -34,6 +34,25 @@ std::optional<int> compareConstants(const Term& a, const Term& b) {
   return std::nullopt;
 }
 
+// Arithmetic of integer constants that overflows nothing.
+std::optional<long long> computed(const Term& t) {
+  constexpr long long kMost = 2'147'483'647;  // every integer type holds it
+  const auto value = [](const Term& x) -> std::optional<long long> {
+    if (!x.is(ExprKind::Const) || x.literal != LiteralKind::Integer || x.text.size() > 10) return std::nullopt;
+    return std::strtoll(x.text.c_str(), nullptr, 10);
+  };
+  const auto a = value(t.args[0]), b = value(t.args[1]);
+  if (!a || !b) return std::nullopt;
+  std::optional<long long> result;
+  if (t.name == "+") result = *a + *b;
+  if (t.name == "-") result = *a - *b;
+  if (t.name == "*") result = *a * *b;
+  if (t.name == "/" && *b != 0) result = *a / *b;
+  if (t.name == "%" && *b != 0) result = *a % *b;
+  if (!result || *result > kMost || *result < -kMost) return std::nullopt;
+  return result;
+}
+
 void foldOperator(Term& t, Tree& tree) {
   for (const Term& a : t.args)
     if (a.isNull()) {  // every built-in operator is strict
@@ -41,6 +60,7 @@ void foldOperator(Term& t, Tree& tree) {
       return become(t, constant(LiteralKind::Null, "", t.source));
     }
   if (t.args.size() != 2) return;
+  if (const auto number = computed(t)) return become(t, constant(LiteralKind::Integer, std::to_string(*number), t.source));
   if (const auto order = compareConstants(t.args[0], t.args[1])) {
     const int c = *order;
     if (t.name == "=") return become(t, boolean(c == 0, t.source));
@@ -349,7 +369,12 @@ void foldNode(FromNode& node, Tree& tree) {
 void foldLevel(Level& level, Tree& tree) {
   for (FromNode& n : level.from) foldNode(n, tree);
   std::vector<Term> killer = foldConjuncts(level.where, tree);
-  if (!killer.empty()) level.killed_by = std::move(killer);
+  if (!killer.empty()) {  // it is all that is left of this WHERE; what a merged sub-select asks is a list of its own
+    for (const Term& c : level.where)
+      if (!c.isFalse() && !c.isNull()) recordFolded(c, Cause::ConstantFalse, killer[0].range(), tree);
+    level.where = killer;
+    level.killed_by = std::move(killer);
+  }
   std::vector<Term> having = foldConjuncts(level.having, tree);
   if (!having.empty()) level.having = having;  // false: decides for each group after all
   const auto all = [&](auto& list) {

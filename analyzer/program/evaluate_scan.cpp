@@ -98,11 +98,19 @@ void LevelRun::gate(std::size_t index) {
   f.limited = false;
   for (std::size_t p = 0; p < level_.where.size(); ++p)
     if (p != index && where_conditions_[p].gate) f.guard = {Cause::GuardedBranch, level_.where[p].range()};
-  // Over a UNION ALL the gate is copied into each arm, over a partitioned table to each partition; an InitPlan stays one.
-  const Leaf* leaf = onlyLeaf(level_);
-  const bool arms = leaf && leaf->kind == LeafKind::SubQuery && !leaf->query.empty() && leaf->query[0].arms.size() > 1;
-  const Relation* table = leaf && leaf->kind == LeafKind::Table ? tree_.info(leaf->id).relation : nullptr;
-  if (arms || (table && table->partitioned)) f.many = true, f.repeated = true;
+  // Over a UNION ALL the gate is copied into each arm, over a partitioned table to each partition (from 16 on also in a join); an InitPlan stays one.
+  forEachLeafHere(level_.from, [&](const Leaf& leaf) {
+    const bool arms = leaf.kind == LeafKind::SubQuery && !leaf.query.empty() && leaf.query[0].arms.size() > 1;
+    const Relation* table = leaf.kind == LeafKind::Table ? tree_.info(leaf.id).relation : nullptr;
+    if (arms || (table && table->partitioned)) f.many = true, f.repeated = true;
+  });
+  runTerm(level_.where[index], {&f, nullptr, nullptr, true}, tree_);
+}
+
+void LevelRun::gateBeforeFalse(std::size_t index, const SourceRange& condition) {
+  Flow f = demand_;
+  f.many = f.limited = false, f.row_leaves = leaves_, f.position = positionOf(level_.where[index]);
+  if (f.runs > Runs::NeedNot) f.runs = Runs::NeedNot, f.runs_blame = {Cause::ConstantFalse, condition}, f.runs_sureness = Sureness::ByPlan;
   runTerm(level_.where[index], {&f, nullptr, nullptr, true}, tree_);
 }
 

@@ -204,15 +204,15 @@ Flow LevelRun::targetFlow(const Output& o, std::size_t index) const {
   Flow f = level_.distinct == DistinctKind::On ? early_ : block(late_, Sureness::Always, {cause, o.term.range()});
   f.many = early_.many;
   f.order = early_.order, f.order_terms = early_.order_terms;
-  const bool dear = costOf(o.term, tree_).low > 10;
-  // What is dear is put off together with what is volatile.
+  const Cost cost = costOf(o.term, tree_);
+  const bool dear = cost.low > 10;
+  // What is dear is put off together with what is volatile, and where not all rows are wanted.
   const bool company = std::any_of(level_.targets.begin(), level_.targets.end(), [](const Output& other) {
     return !other.order_key && !other.group_key && !other.distinct_key && volatileDirect(other.term);
   });
-  if (company && level_.distinct != DistinctKind::All) {
-    if (dear) return late_;
-    if (costOf(o.term, tree_).high > 10) f.order = CallOrder::Undefined, f.order_terms.clear();
-  }
+  const bool with_volatile = company && level_.distinct != DistinctKind::All;
+  if (with_volatile && dear) return late_;
+  if (cost.high > 10 && (with_volatile || late_.limited || !level_.limit.empty())) f.order = CallOrder::Undefined, f.order_terms.clear();
   if (dear && !level_.limit.empty() && level_.distinct == DistinctKind::None)
     for (Discard& d : f.discards)
       if (d.blame.cause == cause) d.rows = Rows::PlanDependent, d.sureness = Sureness::ByCostOrPosition;
@@ -279,19 +279,30 @@ void LevelRun::targets() {
   }
 }
 
+// LIMIT 0: PostgreSQL plans the level and asks it for nothing.
+void LevelRun::plannedOnly() {
+  Flow demand = demand_;
+  demand.planned_only = true, demand.runs_blame = late_.runs_blame;
+  level_.limit.clear();
+  LevelRun(level_, demand, tree_).select();
+}
+
 // --- kinds of levels --------------------------------------------------------------------------------------------------
 
 void LevelRun::select() {
   const bool plain_aggregate = levelAggregates(level_) && !level_.grouped;
   makeFlows();
-  if (late_.runs == Runs::Never && demand_.runs != Runs::Never) {  // LIMIT 0
-    recordFolded(level_, late_.runs_blame.cause, late_.runs_blame.range, tree_);
-    return;
-  }
+  if (late_.runs == Runs::Never && demand_.runs != Runs::Never) return plannedOnly();
   if (!level_.killed_by.empty()) {
     const SourceRange range = level_.killed_by[0].range();
     Level dead = level_;
     if (plain_aggregate) dead.targets.clear(), dead.having.clear();
+    // Conditions without columns that a merged sub-select brought stand before the false one, and may be asked first.
+    dead.where.clear();
+    for (std::size_t i = 0; i < level_.where.size(); ++i) {
+      if (!where_conditions_[i].gate) dead.where.push_back(level_.where[i]);
+      else if (containsLock(level_.where[i])) gateBeforeFalse(i, range);
+    }
     recordFolded(dead, Cause::ConstantFalse, range, tree_);
     if (plain_aggregate) {
       never(aggregate_, Cause::ConstantFalse, range);
@@ -471,6 +482,11 @@ void runCtes(Tree& tree) {
         if (stronger(x, worst)) worst = x;
       return std::pair(worst.rows, -static_cast<int>(worst.sureness));
     };
+    // Who only plans asks for nothing.
+    if (std::any_of(def.demands.begin(), def.demands.end(), [](const Flow& f) { return !f.planned_only; })) {
+      std::erase_if(def.demands, [](const Flow& f) { return f.planned_only; });
+      d = def.demands[0];
+    }
     for (const Flow& f : def.demands) {
       if (weight(f) < weight(d)) d.discards = f.discards;
       if (f.runs > d.runs) d.runs = f.runs, d.runs_blame = f.runs_blame;

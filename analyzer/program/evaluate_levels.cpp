@@ -118,7 +118,7 @@ bool indexGives(const std::vector<Term>& order, const Level& l, const Tree& tree
 bool isSemiJoin(const Term& c) {
   const Term& t = c.is(ExprKind::Not) && c.args.size() == 1 ? c.args[0] : c;
   if (!t.is(ExprKind::SubSelect) || t.query.empty()) return false;
-  if (t.sublink == SubLink::Any) return &t == &c && !volatileDeep(t.query[0]);
+  if (t.sublink == SubLink::Any) return &t == &c && std::none_of(t.args.begin(), t.args.end(), [](const Term& a) { return volatileDeep(a); });
   return t.sublink == SubLink::Exists && correlated(t.query[0]) && !volatileDeep(t.query[0]);
 }
 

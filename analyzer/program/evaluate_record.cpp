@@ -204,7 +204,7 @@ void recordAll(const Term& t, const Evaluation& e, Tree& tree) {
 
 void recordNever(const Term& term, Cause cause, const SourceRange& range, Tree& tree, CallPosition position) {
   const Evaluation e = neverRun(cause, range, position);
-  forEachTerm(term, true, [&](const Term& t) { recordAll(t, e, tree); });
+  forEachTerm(term, true, [&](const Term& t) { recordAll(t, t.folded ? foldedAway(t, e) : e, tree); });
 }
 
 void recordNever(const Level& level, Cause cause, const SourceRange& range, Tree& tree) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "program/evaluate_tree.h"
+#include "program/evaluate_level.h"
 
 namespace pglocklint::evaluation {
 
@@ -746,6 +746,12 @@ bool mayEnter(const Term& c, const std::vector<int>& outputs, const Level& l) {
 
 void enter(Term c, int leaf, const std::vector<Column>& names, Level& l, Tree& tree);
 
+void markFolded(Term& t) {
+  t.folded = t.is(ExprKind::Call);
+  for (auto* list : {&t.args, &t.filter, &t.order, &t.window})
+    for (Term& a : *list) markFolded(a);
+}
+
 // An arm of UNION ALL that cannot take a condition gets it on top.
 void wrapArm(Term c, int leaf, const std::vector<Column>& names, Level& arm, Tree& tree) {
   LeafInfo info;
@@ -785,7 +791,8 @@ void enter(Term c, int leaf, const std::vector<Column>& names, Level& l, Tree& t
     for (Level& arm : l.arms) {
       Term copy = c;
       refresh(copy, tree);
-      if (mayEnter(copy, outputs, arm)) enter(std::move(copy), leaf, names, arm, tree);
+      // An arm that is merged gets it beside its own; one that stays a query of its own takes no sub-plan.
+      if (mayEnter(copy, outputs, arm) && (isSimple(arm) || !hasSubPlan(copy))) enter(std::move(copy), leaf, names, arm, tree);
       else wrapArm(std::move(copy), leaf, names, arm, tree);
     }
     return;
@@ -838,9 +845,9 @@ void pushInto(Leaf& leaf, std::vector<Term>& conditions, const std::set<int>& le
       outputs.push_back(index);
     }
     const bool known = std::all_of(outputs.begin(), outputs.end(), [](int i) { return i >= 0; });
-    const bool may = about && known && (!tree.info(leaf.id).barrier || leaksNothing(c)) && !namesUnknownLeaf(c) && !hasSubPlan(c) && !tree.gaveUp() &&
-                     (isUnionAll(child) || mayEnter(c, outputs, child));
-    if (may) enter(std::move(c), leaf.id, names, child, tree);
+    const bool may = about && known && (!tree.info(leaf.id).barrier || leaksNothing(c)) && !namesUnknownLeaf(c) && !tree.gaveUp() &&
+                     ((isUnionAll(child) && !isSemiJoin(c)) || (!hasSubPlan(c) && mayEnter(c, outputs, child)));
+    if (may) markFolded(c), enter(std::move(c), leaf.id, names, child, tree);
     else kept.push_back(std::move(c));
   }
   conditions = std::move(kept);

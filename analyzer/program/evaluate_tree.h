@@ -45,6 +45,7 @@ struct Term {
   bool negated = false;
   int leaf = kNoLeaf;                      // Column
   Callee callee;                           // Call
+  bool folded = false;                     // Call: its constants were folded in the level that it came from
   std::vector<int> sites;                  // lock calls: every written call that this one stands for (Tree::sites)
   std::vector<Term> args;
   std::vector<Term> filter, order;         // of an aggregate

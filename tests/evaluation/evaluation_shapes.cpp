@@ -282,6 +282,9 @@ TEST_CASE("what the fuzzer found: calls that run although they seem not to") {
   CHECK(see("SELECT frozen_lock(7) AND false")[0].plan_time);
   CHECK(runs("SELECT false AND frozen_lock(7)") == Runs::Never);
   CHECK(see("SELECT id FROM (SELECT id, pg_try_advisory_lock(id) FROM (SELECT 5::bigint AS id) v) q WHERE frozen_lock(id) LIMIT 0")[1].plan_time);
+  // Folded where it is written, before the condition goes down and dies.
+  CHECK(see("SELECT id FROM (SELECT id, ts, pg_try_advisory_lock(id) FROM (SELECT 5::bigint AS id, 50 AS ts) v) q "
+            "WHERE CASE WHEN ts IS NULL THEN frozen_lock(7) ELSE false END")[1].plan_time);
   // One filter, in order: what a merged sub-select asks comes before the false condition outside. In one WHERE nothing is left beside it.
   CHECK(runs("SELECT id FROM (SELECT id FROM jobs WHERE stable_lock(7)) q WHERE false") == Runs::NeedNot);
   CHECK(runs("SELECT id FROM jobs WHERE stable_lock(7) AND false") == Runs::Never);
@@ -312,6 +315,12 @@ TEST_CASE("what the fuzzer found: calls that run less or more often than they se
   const Seen two = see("SELECT id FROM (SELECT id, pg_try_advisory_lock(id) AS ok, pg_try_advisory_lock(9, id::int) AS other FROM jobs) q WHERE ok");
   CHECK(two[0].rows == Rows::Exact);
   CHECK(two[1].rows == Rows::Superset);
+  // All conditions on a UNION ALL are asked of each arm, in the order of their costs.
+  CHECK(see("SELECT id FROM (SELECT id, kind FROM jobs UNION ALL SELECT id, kind FROM jobs) q WHERE stable_lock(kind) AND (SELECT pg_try_advisory_lock(id))")[1].rows !=
+        Rows::Exact);
+  // IN is a join, whatever its sub-select calls.
+  CHECK(see("SELECT b.id FROM jobs b, LATERAL (SELECT pg_try_advisory_lock(b.id) AS x OFFSET 0) e "
+            "WHERE b.id IN (SELECT id FROM small WHERE pg_try_advisory_lock(id))")[0].rows == Rows::PlanDependent);
   // Conditions that could leak stay above a view with security_barrier.
   const std::string barrier = kTables + "CREATE VIEW walled WITH (security_barrier) AS SELECT id, kind, pg_try_advisory_lock(id) AS ok FROM jobs;";
   CHECK(see("SELECT id FROM walled WHERE kind * 2 = 8", barrier)[0].rows == Rows::Superset);

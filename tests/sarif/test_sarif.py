@@ -53,6 +53,13 @@ def check_promises(name: str, log: dict) -> None:
             expect(bool(fix["artifactChanges"]), f"{name}: a fix changes something")
 
 
+def examples() -> list[str]:
+    """The rules' examples: of those in C++, which clang reads slowly, every seventh."""
+    files = sorted(str(path.relative_to(SOURCE)) for path in (SOURCE / "fixtures").rglob("*") if path.suffix in (".sql", ".sh", ".cpp"))
+    slow = [path for path in files if path.endswith(".cpp")]
+    return [path for path in files if not path.endswith(".cpp")] + slow[::7]
+
+
 def main() -> int:
     if not (MODULES / "ajv").is_dir():
         print(f"no validators in {MODULES}: scripts/setup --tests installs them")
@@ -68,7 +75,7 @@ def main() -> int:
         logs = {
             "shop.sarif": report(SOURCE / "fixtures/projects", "shop"),
             "shop-all.sarif": report(SOURCE / "fixtures/projects", "--all", "--include-suppressed", "shop"),
-            "fixtures.sarif": report(SOURCE, "--all", "fixtures"),
+            "fixtures.sarif": report(SOURCE, "--all", *examples()),
             "nothing.sarif": report(odd, "empty.sql"),
             "odd.sarif": report(folder, "--all", "odd"),
         }

@@ -37,7 +37,8 @@ void combine(Site& site, const Evaluation& e, bool one_key = true) {
   // One row alone is locked or not, whatever else it is asked; beside others it is a row like them.
   if ((e.runs == Runs::Once || old.runs == Runs::Once) && !one_key && site.rows_if_several > both.rows)
     both.rows = Rows::PlanDependent, both.sureness = Sureness::ByPlan, both.rows_blame = site.rows_if_several_blame;
-  if (both.runs > Runs::NeedNot && both.runs_blame.cause != Cause::GuardedBranch) both.runs_blame = {};
+  if (both.runs > Runs::NeedNot && both.runs_blame.cause != Cause::GuardedBranch)
+    both.runs_blame = other.runs_blame.cause == Cause::GuardedBranch ? other.runs_blame : Blame{};
   both.plan_time = e.plan_time || old.plan_time;
   both.repeated = both.repeated || other.repeated;
   both.limited = e.limited || old.limited;

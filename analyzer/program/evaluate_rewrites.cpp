@@ -756,6 +756,7 @@ void markFolded(Term& t) {
 void wrapArm(Term c, int leaf, const std::vector<Column>& names, Level& arm, Tree& tree) {
   LeafInfo info;
   info.columns = names, info.columns_known = true;
+  info.barrier = true;  // it stays a query of its own
   tree.leaves.push_back(std::move(info));
   const int id = static_cast<int>(tree.leaves.size()) - 1;
   Level outer;
@@ -791,8 +792,9 @@ void enter(Term c, int leaf, const std::vector<Column>& names, Level& l, Tree& t
     for (Level& arm : l.arms) {
       Term copy = c;
       refresh(copy, tree);
-      // An arm that is merged gets it beside its own; one that stays a query of its own takes no sub-plan.
-      if (mayEnter(copy, outputs, arm) && (isSimple(arm) || !hasSubPlan(copy))) enter(std::move(copy), leaf, names, arm, tree);
+      // An arm with one item in FROM is merged and gets it beside its own (is_safe_append_member); one that stays a query of its own takes no sub-plan.
+      const bool merged = isSimple(arm) && arm.from.size() == 1 && arm.from[0].is_leaf && arm.from[0].leaf.kind != LeafKind::SubQuery;
+      if (mayEnter(copy, outputs, arm) && (merged || !hasSubPlan(copy))) enter(std::move(copy), leaf, names, arm, tree);
       else wrapArm(std::move(copy), leaf, names, arm, tree);
     }
     return;

@@ -37,6 +37,12 @@ Flow ordered(Flow f, const RowOrder& by) {
   return f;
 }
 
+// What is planned and never asked: its constant calls are folded all the same.
+Flow onlyPlanned(Flow f, const Blame& because) {
+  f.planned_only = true, f.runs = Runs::Never, f.runs_blame = because;
+  return f;
+}
+
 // Rows after the first are asked for by nobody: calls in a select list need not run for them.
 Flow firstRowOnly(Flow f) {
   if (f.pull == Pull::FirstRow && f.many && f.runs > Runs::NeedNot) {
@@ -281,10 +287,8 @@ void LevelRun::targets() {
 
 // LIMIT 0: PostgreSQL plans the level and asks it for nothing.
 void LevelRun::plannedOnly() {
-  Flow demand = demand_;
-  demand.planned_only = true, demand.runs_blame = late_.runs_blame;
   level_.limit.clear();
-  LevelRun(level_, demand, tree_).select();
+  LevelRun(level_, onlyPlanned(demand_, late_.runs_blame), tree_).select();
 }
 
 // --- kinds of levels --------------------------------------------------------------------------------------------------
@@ -297,6 +301,7 @@ void LevelRun::select() {
     const SourceRange range = level_.killed_by[0].range();
     Level dead = level_;
     if (plain_aggregate) dead.targets.clear(), dead.having.clear();
+    dead.from.clear();
     // Conditions without columns that a merged sub-select brought stand before the false one, and may be asked first.
     dead.where.clear();
     for (std::size_t i = 0; i < level_.where.size(); ++i) {
@@ -304,6 +309,10 @@ void LevelRun::select() {
       else if (containsLock(level_.where[i])) gateBeforeFalse(i, range);
     }
     recordFolded(dead, Cause::ConstantFalse, range, tree_);
+    const Flow planned = onlyPlanned(demand_, {Cause::ConstantFalse, range});
+    LevelRun below(level_, planned, tree_);
+    below.makeFlows();
+    below.leaves();
     if (plain_aggregate) {
       never(aggregate_, Cause::ConstantFalse, range);
       targets();
@@ -472,7 +481,7 @@ void runCtes(Tree& tree) {
     if (def.demands.empty()) {
       // What nobody names is not even planned.
       if (def.references == 0) recordNever(level, Cause::UnreadCte, def.source->name_range, tree);
-      else recordFolded(level, Cause::UnreadCte, def.source->name_range, tree);
+      else runLevel(level, onlyPlanned({}, {Cause::UnreadCte, def.source->name_range}), tree);
       continue;
     }
     d = def.demands[0];

@@ -135,7 +135,7 @@ struct LeafInfo {
   bool columns_known = false;
   const Relation* relation = nullptr;      // a table we know
   std::vector<Term> policies;
-  bool barrier = false;                    // a view with security_barrier: only conditions that leak nothing go into it
+  bool barrier = false;                    // it stays a query of its own, as a view with security_barrier: only conditions that leak nothing go into it
 };
 
 struct Via {

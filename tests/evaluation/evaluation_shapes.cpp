@@ -285,6 +285,8 @@ TEST_CASE("what the fuzzer found: calls that run although they seem not to") {
   // Folded where it is written, before the condition goes down and dies.
   CHECK(see("SELECT id FROM (SELECT id, ts, pg_try_advisory_lock(id) FROM (SELECT 5::bigint AS id, 50 AS ts) v) q "
             "WHERE CASE WHEN ts IS NULL THEN frozen_lock(7) ELSE false END")[1].plan_time);
+  CHECK(see("WITH c AS NOT MATERIALIZED (SELECT id, frozen_lock(id) FROM (SELECT 5::bigint AS id) v WHERE pg_try_advisory_lock(id)) SELECT id FROM c WHERE false")[0]
+            .plan_time);
   // One filter, in order: what a merged sub-select asks comes before the false condition outside. In one WHERE nothing is left beside it.
   CHECK(runs("SELECT id FROM (SELECT id FROM jobs WHERE stable_lock(7)) q WHERE false") == Runs::NeedNot);
   CHECK(runs("SELECT id FROM jobs WHERE stable_lock(7) AND false") == Runs::Never);
@@ -318,6 +320,9 @@ TEST_CASE("what the fuzzer found: calls that run less or more often than they se
   // All conditions on a UNION ALL are asked of each arm, in the order of their costs.
   CHECK(see("SELECT id FROM (SELECT id, kind FROM jobs UNION ALL SELECT id, kind FROM jobs) q WHERE stable_lock(kind) AND (SELECT pg_try_advisory_lock(id))")[1].rows !=
         Rows::Exact);
+  // An arm with two items in FROM stays a query of its own: a condition with a sub-plan is asked of its rows.
+  CHECK(see("SELECT id FROM (SELECT id FROM small UNION ALL SELECT e.id FROM jobs e, LATERAL (SELECT pg_try_advisory_lock(e.id) AS x) f) q "
+            "WHERE id NOT IN (SELECT id FROM small)")[0].rows == Rows::Superset);
   // IN is a join, whatever its sub-select calls.
   CHECK(see("SELECT b.id FROM jobs b, LATERAL (SELECT pg_try_advisory_lock(b.id) AS x OFFSET 0) e "
             "WHERE b.id IN (SELECT id FROM small WHERE pg_try_advisory_lock(id))")[0].rows == Rows::PlanDependent);

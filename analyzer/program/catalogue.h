@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "model/unit.h"
@@ -86,9 +87,14 @@ class Catalogue {
   std::map<std::string, double, std::less<>> builtin_costs;  // ALTER FUNCTION pg_catalog.… COST, by name
   // Call after the vectors have been filled or changed: builds the indexes that the look-ups use.
   void index();
+  // Call after a property of routines has changed by which calls of overloads are told apart (Routine::locks).
+  void indexOverloads();
 
  private:
   std::vector<std::uint32_t> by_name_relations, by_name_routines;
+  // Names with many overloads: the widest of them, and by arity (one more than the widest: any beyond) and schema what a call means.
+  std::map<std::string_view, std::size_t> widest_;
+  std::map<std::tuple<std::string_view, std::size_t, std::string_view>, std::int64_t> meant_;  // index into routines; -1: ambiguous
 };
 
 }  // namespace pglocklint

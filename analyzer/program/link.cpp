@@ -44,6 +44,7 @@ void findLockingRoutines(Catalogue& catalogue) {
   std::vector<std::vector<std::size_t>> callers(catalogue.routines.size());
   std::vector<std::size_t> work;
   for (Routine& r : catalogue.routines) r.locks = acquiresDirectly(r);
+  catalogue.indexOverloads();
   for (std::size_t i = 0; i < catalogue.routines.size(); ++i) {
     const Routine& r = catalogue.routines[i];
     if (r.locks) work.push_back(i);
@@ -61,6 +62,7 @@ void findLockingRoutines(Catalogue& catalogue) {
     for (const std::size_t caller : callers[callee])
       if (!catalogue.routines[caller].locks) catalogue.routines[caller].locks = true, work.push_back(caller);
   }
+  catalogue.indexOverloads();
 }
 
 bool inOrder(const LockSite& a, const LockSite& b) {

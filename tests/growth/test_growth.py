@@ -47,6 +47,10 @@ SHAPES = {
         function("f", f"  PERFORM pg_advisory_xact_lock({i});\n").replace("CREATE", "CREATE OR REPLACE", 1) for i in range(n)))),
     "functions created and dropped": (1500, lambda n: one("".join(
         function(f"f{i}", f"  PERFORM pg_advisory_xact_lock({i});\n") + f"DROP FUNCTION f{i}(bigint);\n" for i in range(n)))),
+    "overloads of one function": (300, lambda n: one("".join(
+        function("f", "  PERFORM pg_advisory_xact_lock(p);\n", f"p bigint, q t{i}") + f"SELECT f({i}, NULL);\n" for i in range(n)))),
+    "overloads called with one arity": (300, lambda n: one("".join(
+        function("f", "  PERFORM pg_advisory_xact_lock(p);\n", f"p bigint, q t{i}") for i in range(n)) + "SELECT f(1, NULL);\n" * n)),
     "functions altered": (1500, lambda n: one("".join(
         function(f"f{i}", f"  PERFORM pg_advisory_xact_lock({i});\n") + f"ALTER FUNCTION f{i}(bigint) IMMUTABLE;\n" for i in range(n)))),
     "wrappers that call the next": (1000, lambda n: one("".join(

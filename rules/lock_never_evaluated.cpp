@@ -10,7 +10,7 @@
 // there to be seen. `try(1) OR try(2)` looks for a free slot. An operand that tells whether the lock is held already is no
 // bypass either.
 //
-// PREPARE and DECLARE without EXECUTE and FETCH in view, and EXPLAIN, run nothing on purpose.
+// DECLARE without FETCH in view and EXPLAIN run nothing on purpose. A PREPARE without EXECUTE in view is judged as if somebody executed it.
 #include <algorithm>
 #include <set>
 

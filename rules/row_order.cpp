@@ -61,6 +61,7 @@ RowOrder RowOrders::ofArrayAt(const Expr& e, int depth) {
     case ExprKind::Call: return call(e, depth);
     case ExprKind::Coalesce: return e.args.empty() ? RowOrder::Unknown : ofArrayAt(e.args[0], depth + 1);
     case ExprKind::Column: return variable(e, depth);
+    case ExprKind::Param: return ofPlaceholder(e);
     default: return RowOrder::Unknown;
   }
 }
@@ -150,6 +151,13 @@ RowOrder RowOrders::variable(const Expr& e, int depth) {
     if (o == RowOrder::Unknown || (o == RowOrder::Unordered && order != RowOrder::Unknown)) order = o;
   }
   return variables_[e.name] = order;
+}
+
+// $1 of a prepared statement, a query file or a SQL function: as the caller likes. What a host program binds it may have sorted, and psql's
+// :ids may be a constant.
+RowOrder RowOrders::ofPlaceholder(const Expr& e) const {
+  const bool numbered = !e.text.empty() && std::ranges::all_of(e.text, [](char c) { return c >= '0' && c <= '9'; });
+  return numbered && index_ && index_->function().kind != FunctionKind::HostFunction ? RowOrder::Unordered : RowOrder::Unknown;
 }
 
 RowOrder RowOrders::ofParameter(const std::string& name) const {

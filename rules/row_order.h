@@ -39,6 +39,7 @@ class RowOrders {
   RowOrder asWritten(const Expr& call);
   RowOrder variable(const Expr& e, int depth);
   RowOrder ofParameter(const std::string& name) const;
+  RowOrder ofPlaceholder(const Expr& e) const;
 
   const FunctionIndex* index_;
   const Catalogue& catalogue_;

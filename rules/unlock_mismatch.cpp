@@ -94,7 +94,11 @@ const LockEvent* releasedBefore(const LockStates& locks, const FunctionLocks& f,
   for (const EventId id : f.events) {
     const LockEvent& e = locks.event(id);
     if (&e == &unlock) break;
-    if (e.kind == LockEventKind::Call || e.kind == LockEventKind::ReleaseAll) return nullptr;
+    if (e.kind == LockEventKind::Call) return nullptr;
+    if (e.kind == LockEventKind::ReleaseAll) {
+      earlier = &e;
+      continue;
+    }
     if (e.key != unlock.key || e.lock->mode != unlock.lock->mode || e.lock->scope != LockScope::Session) continue;
     if (e.acquires()) taken = true;
     if (e.kind == LockEventKind::Release) earlier = &e;

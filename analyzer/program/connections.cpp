@@ -95,9 +95,15 @@ bool isProvidersPooler(const ConnectionTarget& t) {
 }
 
 const Pool* poolFor(const Pooler& pooler, const ConnectionTarget& t) {
-  for (const Pool& p : pooler.pools)
-    if ((p.user.empty() || p.user == t.user) && (p.database == "*" || (t.database_known && p.database == t.database))) return &p;
-  return nullptr;
+  const Pool* of_some_user = nullptr;  // t names no user, and all pools that may be meant have one mode
+  bool one_mode = true;
+  for (const Pool& p : pooler.pools) {
+    if (p.database != "*" && !(t.database_known && p.database == t.database)) continue;
+    if (p.user.empty() || p.user == t.user) return &p;
+    if (of_some_user) one_mode = one_mode && p.mode == of_some_user->mode;
+    else of_some_user = &p;
+  }
+  return t.user.empty() && one_mode ? of_some_user : nullptr;
 }
 
 // A server that the pooler leads to: whoever connects there does without the pooler.

@@ -314,7 +314,7 @@ std::vector<CallEvaluation> evaluate(const Statement& statement, const Catalogue
   return evaluateWith(statement, statement.query, demandOf(statement), nullptr, catalogue);
 }
 
-std::vector<CallEvaluation> evaluate(const Function& function, const Catalogue& catalogue) {
+std::vector<CallEvaluation> evaluate(const Function& function, const Catalogue& catalogue, Unexecuted unexecuted) {
   const std::map<std::string, Uses> uses = usesOf(function);
   // The last statement of a SQL function is its result: one row for a scalar, all for a set or for void.
   const Statement* result = nullptr;
@@ -332,6 +332,7 @@ std::vector<CallEvaluation> evaluate(const Function& function, const Catalogue& 
         for (const Variable& v : function.variables)
           if (v.name == s.name && !v.query.empty()) query = &v.query;
       if (const auto u = uses.find(s.name); u != uses.end() && !s.name.empty()) demand = demandOfUses(s, u->second);
+      else if (s.kind == StatementKind::Prepare && unexecuted == Unexecuted::AsIfExecuted) demand = demandOfUses(s, Uses{});
     }
     if (s.context == PlContext::ForQuery && s.query.empty() && !s.name.empty())
       for (const Variable& v : function.variables)

@@ -26,9 +26,15 @@ bool isLockCall(const Expr& call, const Catalogue& catalogue);
 // All lock calls of one statement by itself. PREPARE and DECLARE run nothing here.
 std::vector<CallEvaluation> evaluate(const Statement& statement, const Catalogue& catalogue);
 
+// What a PREPARE without EXECUTE in view is taken for.
+enum class Unexecuted : std::uint8_t {
+  NeverRuns,     // as PostgreSQL does
+  AsIfExecuted,  // somebody else executes it, or why is it written?
+};
+
 // All lock calls of a function's or script's statements, with PREPARE … EXECUTE and DECLARE … FETCH/MOVE put together:
 // a prepared statement or cursor that is executed or fetched from in the same function is judged by that. In
 // statement order; the statement of a prepared call is the PREPARE (or DECLARE) it is written in.
-std::vector<CallEvaluation> evaluate(const Function& function, const Catalogue& catalogue);
+std::vector<CallEvaluation> evaluate(const Function& function, const Catalogue& catalogue, Unexecuted unexecuted = Unexecuted::NeverRuns);
 
 }  // namespace pglocklint

@@ -129,7 +129,7 @@ class Linker {
   // Direct sites of one function; calls of locking routines are noted for later, when all direct sites are known.
   void sitesOf(const Function& f, int unit, Found& found) const {
     std::map<const Expr*, std::vector<CallEvaluation>> evaluations;
-    for (CallEvaluation& e : evaluate(f, program_.catalogue)) evaluations[e.call].push_back(std::move(e));
+    for (CallEvaluation& e : evaluate(f, program_.catalogue, Unexecuted::AsIfExecuted)) evaluations[e.call].push_back(std::move(e));
     forEachStatement(f, [&](const Statement& s) {
       struct V {
         const Linker& linker;

@@ -393,14 +393,26 @@ void foldLevel(Level& level, Tree& tree) {
 
 // --- R1: common table expressions -----------------------------------------------------------------------------------
 
+namespace {
+
+// FOR UPDATE and its like, at any depth (contain_dml).
+bool locksRows(const Level& level) {
+  const auto own = [](const Level& l) { return l.source && !l.source->locking.empty(); };
+  bool found = own(level) || std::any_of(level.arms.begin(), level.arms.end(), locksRows);
+  forEachLeaf(level, [&](const Leaf& leaf) { found = found || std::any_of(leaf.query.begin(), leaf.query.end(), locksRows); });
+  forEachTerm(level, [&](const Term& t) { found = found || std::any_of(t.query.begin(), t.query.end(), own); });
+  return found;
+}
+
+}  // namespace
+
 void decideCtes(Tree& tree) {
   for (CteDef& c : tree.ctes) {
     if (c.level.empty() || c.recursive || !c.source) continue;
     const Level& l = c.level[0];
-    const bool locking = l.source && !l.source->locking.empty();
     const bool wanted =
         c.source->materialize == Materialize::Never || (c.source->materialize == Materialize::Default && c.references == 1);
-    c.inlined = wanted && c.references > 0 && !l.isDml() && !locking && !volatileDeep(l) && !tree.gaveUp();
+    c.inlined = wanted && c.references > 0 && !l.isDml() && !locksRows(l) && !volatileDeep(l) && !tree.gaveUp();
   }
 }
 

@@ -82,7 +82,10 @@ void LevelRun::against(Flow& f, std::size_t q, std::size_t p, const std::set<int
     const Cause cause = other.semi_join ? Cause::SemiJoin : other.leaves.size() > 1 ? Cause::Join : Cause::OtherCondition;
     return discard(f, Rows::PlanDependent, Sureness::ByPlan, cause, range);
   }
-  if (other.semi_join) return discard(f, Rows::PlanDependent, Sureness::ByPlan, Cause::SemiJoin, range);
+  if (other.semi_join) {
+    f.once = false;  // even one row is read again and again where it is the inner side
+    return discard(f, Rows::PlanDependent, Sureness::ByPlan, Cause::SemiJoin, range);
+  }
   const Condition& lock = where_conditions_[q];
   const Before before = lock.unsure || other.unsure ? Before::Unknown : runsBefore(other.rank, p, lock.rank, q);
   if (before != Before::No)

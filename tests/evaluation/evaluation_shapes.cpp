@@ -287,6 +287,8 @@ TEST_CASE("what the fuzzer found: calls that run although they seem not to") {
             "WHERE CASE WHEN ts IS NULL THEN frozen_lock(7) ELSE false END")[1].plan_time);
   CHECK(see("WITH c AS NOT MATERIALIZED (SELECT id, frozen_lock(id) FROM (SELECT 5::bigint AS id) v WHERE pg_try_advisory_lock(id)) SELECT id FROM c WHERE false")[0]
             .plan_time);
+  // FOR UPDATE keeps a CTE whole, however deep it stands.
+  CHECK(runs("WITH c AS (SELECT id, stable_lock(id) AS x FROM (SELECT id FROM jobs FOR UPDATE) q) SELECT id FROM c") != Runs::Never);
   // One filter, in order: what a merged sub-select asks comes before the false condition outside. In one WHERE nothing is left beside it.
   CHECK(runs("SELECT id FROM (SELECT id FROM jobs WHERE stable_lock(7)) q WHERE false") == Runs::NeedNot);
   CHECK(runs("SELECT id FROM jobs WHERE stable_lock(7) AND false") == Runs::Never);
@@ -323,6 +325,7 @@ TEST_CASE("what the fuzzer found: calls that run less or more often than they se
   // An arm with two items in FROM stays a query of its own: a condition with a sub-plan is asked of its rows.
   CHECK(see("SELECT id FROM (SELECT id FROM small UNION ALL SELECT e.id FROM jobs e, LATERAL (SELECT pg_try_advisory_lock(e.id) AS x) f) q "
             "WHERE id NOT IN (SELECT id FROM small)")[0].rows == Rows::Superset);
+  CHECK(see("SELECT id FROM (SELECT id FROM jobs LIMIT 1) q WHERE id IN (SELECT id FROM small) AND pg_try_advisory_lock(id)")[0].runs == Runs::PerRow);
   // IN is a join, whatever its sub-select calls.
   CHECK(see("SELECT b.id FROM jobs b, LATERAL (SELECT pg_try_advisory_lock(b.id) AS x OFFSET 0) e "
             "WHERE b.id IN (SELECT id FROM small WHERE pg_try_advisory_lock(id))")[0].rows == Rows::PlanDependent);

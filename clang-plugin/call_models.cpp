@@ -29,6 +29,16 @@ constexpr std::array kCalls{
     CallModel{"", "PQfinish", Role::Disconnect, -1, -1, Binds::None, -1, 0},
     CallModel{"", "PQreset", Role::Reset, -1, -1, Binds::None, -1, 0},
     CallModel{"", "PQresetStart", Role::Reset, -1, -1, Binds::None, -1, 0},
+    // what only lets time pass
+    CallModel{"", "sleep", Role::Wait},
+    CallModel{"", "usleep", Role::Wait},
+    CallModel{"", "nanosleep", Role::Wait},
+    CallModel{"", "pause", Role::Wait},
+    CallModel{"", "pg_usleep", Role::Wait},
+    CallModel{"std::this_thread::", "sleep_for", Role::Wait},
+    CallModel{"std::this_thread::", "sleep_until", Role::Wait},
+    CallModel{"QThread", "sleep", Role::Wait},
+    CallModel{"QThread", "msleep", Role::Wait},
     // libpqxx 6 and 7: the life of sessions and transactions
     CallModel{"pqxx::subtransaction", "constructor", Role::Savepoint, -1, 1, Binds::None, -1, 0},
     CallModel{"pqxx::subtransaction", "commit", Role::Release},

@@ -20,6 +20,7 @@ enum class Role {
   Connect,          // makes a session; the text names the database
   Disconnect,
   Reset,
+  Wait,             // sleeps
   Nothing,          // known to do nothing that matters: commit() of a transaction that is none; handles text only
   Stream,           // object << text << …: all of it is the text
   StreamValues,     // object << text << value << …: the first is the text, the others are $1, $2, …

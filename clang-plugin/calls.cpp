@@ -16,6 +16,7 @@ using namespace clang;
 namespace {
 
 constexpr std::size_t kMostBinds = 64;
+constexpr std::size_t kMostListed = 64;  // statements of a list that a loop sends
 
 // A word that makes a text one about locks.
 bool mentionsLock(std::string_view text) {
@@ -73,6 +74,7 @@ HostCallKind kindOf(Role role) {
     case Role::Connect: return HostCallKind::Connect;
     case Role::Disconnect: return HostCallKind::Disconnect;
     case Role::Reset: return HostCallKind::Reset;
+    case Role::Wait: return HostCallKind::Wait;
     case Role::Nothing: break;
   }
   return HostCallKind::Function;
@@ -120,7 +122,16 @@ void FunctionReader::walk(const Stmt* s, std::int32_t loop, std::uint32_t depth)
   }
   if (const auto* lambda = dyn_cast<LambdaExpr>(s)) {
     for (const Expr* init : lambda->capture_inits()) walk(init, loop, depth);
-    return isFollowed(*lambda) ? closure(*lambda) : walk(lambda->getBody(), loop, depth);
+    const std::vector<const FunctionDecl*> bodies = bodiesOf(*lambda);
+    if (bodies.empty()) {
+      const bool outer = std::exchange(aside_, true);
+      walk(lambda->getBody(), loop, depth);
+      aside_ = outer;
+      return;
+    }
+    closure(*lambda, bodies);
+    if (!isFollowed(*lambda)) handOut(*lambda, bodies, loop, depth);
+    return;
   }
   if (const auto* list = dyn_cast<InitListExpr>(s); list && !list->isSemanticForm() && list->getSemanticForm())
     s = list->getSemanticForm();
@@ -186,11 +197,33 @@ bool FunctionReader::takesClosure(const Stmt* at) {
   return true;
 }
 
-// Whether calls of a lambda are seen wherever it goes: then its body is a function of its own. Otherwise it may run where it is written.
+// Whether calls of a lambda are seen wherever it goes.
 bool FunctionReader::isFollowed(const LambdaExpr& lambda) { return takesClosure(&lambda); }
 
+// What runs when a closure is called; nothing for a generic lambda of which no instance is seen.
+std::vector<const FunctionDecl*> FunctionReader::bodiesOf(const LambdaExpr& lambda) {
+  std::vector<const FunctionDecl*> bodies;
+  if (const FunctionTemplateDecl* generic = lambda.getDependentCallOperator())
+    bodies.assign(generic->spec_begin(), generic->spec_end());
+  else if (const CXXMethodDecl* body = lambda.getCallOperator())
+    bodies.push_back(body);
+  return bodies;
+}
+
+// A closure that goes to code that is not seen.
+void FunctionReader::handOut(const LambdaExpr& lambda, const std::vector<const FunctionDecl*>& bodies, std::int32_t loop,
+                             std::uint32_t depth) {
+  for (const FunctionDecl* body : bodies) {
+    HostCall call = begin(HostCallKind::Function, lambda, "a closure", loop, depth);
+    call.name = functionId(*body, context_, places_);
+    call.connection = path(&lambda);
+    call.deferred = true;
+    add(std::move(call), lambda);
+  }
+}
+
 // What it captures are fields of the closure.
-void FunctionReader::closure(const LambdaExpr& lambda) {
+void FunctionReader::closure(const LambdaExpr& lambda, const std::vector<const FunctionDecl*>& bodies) {
   const std::string made = path(&lambda);
   auto init = lambda.capture_init_begin();
   for (const LambdaCapture& c : lambda.captures()) {
@@ -203,11 +236,7 @@ void FunctionReader::closure(const LambdaExpr& lambda) {
       alias(field, path(value));
     if ((type->isIntegralOrEnumerationType() || isTextType(type)) && !type->isBooleanType()) alias(field, value);
   }
-  if (const FunctionTemplateDecl* generic = lambda.getDependentCallOperator()) {
-    for (const FunctionDecl* instance : generic->specializations()) unit_.lambdas.push_back(instance);
-  } else if (const CXXMethodDecl* body = lambda.getCallOperator()) {
-    unit_.lambdas.push_back(body);
-  }
+  unit_.lambdas.insert(unit_.lambdas.end(), bodies.begin(), bodies.end());
 }
 
 // Other names of objects that a statement makes, and whether it says something although it calls nothing.
@@ -437,7 +466,9 @@ HostCall FunctionReader::begin(HostCallKind kind, const Expr& whole, std::string
 
 void FunctionReader::add(HostCall call, const Expr& whole) {
   if (!unit_.exceptions()) call.throws = call.throws && unit_.raises();
-  calls_at_[&whole].push_back(static_cast<std::int32_t>(code_.calls.size()));
+  const auto index = static_cast<std::int32_t>(code_.calls.size());
+  calls_at_[&whole].push_back(index);
+  if (aside_) aside_calls_.insert(index);
   code_.calls.push_back(std::move(call));
 }
 
@@ -447,6 +478,7 @@ void FunctionReader::setTexts(HostCall& call, const Texts& texts) {
     for (const TextPiece& p : t) {
       HostPiece piece;
       piece.text = p.text, piece.places = p.places, piece.quoted = p.quoted, piece.range = p.range;
+      used_.insert(p.literals.begin(), p.literals.end());
       if (p.hole) {
         const auto same = std::find(call.holes.begin(), call.holes.end(), *p.hole);
         piece.hole = static_cast<std::int32_t>(same - call.holes.begin());
@@ -648,6 +680,7 @@ void FunctionReader::guessed(const Expr& whole, const std::string& name, const s
 void FunctionReader::modelled(const CallModel& m, const Expr& c, const std::string& name, const std::vector<const Expr*>& arguments,
                               const Expr* object, std::int32_t loop, std::uint32_t depth) {
   if (m.role == Role::Nothing) return;
+  if (m.role == Role::Wait) return add(begin(HostCallKind::Wait, c, name, loop, depth), c);
   const auto argument = [&](int i) {
     return i >= 0 && static_cast<std::size_t>(i) < arguments.size() ? arguments[static_cast<std::size_t>(i)] : nullptr;
   };
@@ -661,6 +694,8 @@ void FunctionReader::modelled(const CallModel& m, const Expr& c, const std::stri
     sql = *text;
   }
   if (sql && m.role == Role::Execute && isPreparedName(*sql)) call.kind = HostCallKind::ExecutePrepared, statement = std::exchange(sql, nullptr);
+  if (sql && m.role == Role::Execute && m.binds == Binds::None)
+    if (const std::vector<Texts> list = statementList(*sql); !list.empty()) return listed(list, std::move(call), m, c, arguments, object);
   if (sql) setTexts(call, values_.texts(sql));
   if (statement) {
     const Texts names = values_.texts(statement);
@@ -675,6 +710,8 @@ void FunctionReader::modelled(const CallModel& m, const Expr& c, const std::stri
   if (m.role == Role::Begin && isa<CXXConstructExpr>(c)) call.name = isolationOf(c.getType()->getAsCXXRecordDecl());
   const Expr* session = m.connection >= 0 ? argument(m.connection) : object;
   if (m.name == "constructor" && m.connection >= 0) session = sessionArgument(arguments);
+  if (m.role == Role::Begin)
+    if (std::string place = placeOf(c); isLasting(place)) call.lasting = true, call.made = std::move(place);
   if (m.role == Role::Connect)
     call.connection = call.made = placeOf(c);
   else if (m.connection != kNoConnection)
@@ -687,6 +724,85 @@ void FunctionReader::modelled(const CallModel& m, const Expr& c, const std::stri
   add(std::move(call), c);
 }
 
+// for (const char* s : kStatements) run(s): one statement after the other, where locks are among them. Empty: no such text.
+std::vector<Texts> FunctionReader::statementList(const Expr& sql) {
+  const Expr* e = stripped(&sql);
+  if (const auto* method = dyn_cast<CXXMemberCallExpr>(e); method && method->getNumArgs() == 0) e = stripped(method->getImplicitObjectArgument());
+  if (const auto* construct = dyn_cast<CXXConstructExpr>(e); construct && construct->getNumArgs() >= 1) e = stripped(construct->getArg(0));
+  const auto* ref = dyn_cast<DeclRefExpr>(e);
+  const auto* v = ref ? dyn_cast<VarDecl>(ref->getDecl()) : nullptr;
+  const auto range = v ? ranges_.find(v) : ranges_.end();
+  const auto* subscript = dyn_cast<ArraySubscriptExpr>(e);
+  Expr::EvalResult index;
+  const bool any = subscript && !subscript->getIdx()->isValueDependent() && !subscript->getIdx()->EvaluateAsInt(index, context_);
+  const Expr* array = range != ranges_.end() ? range->second : any ? subscript->getBase() : nullptr;
+  if (!array || !isTextType(e->getType())) return {};
+  std::vector<Texts> list;
+  for (const Expr* element : values_.elements(array)) list.push_back(values_.texts(element));
+  const bool locks = llvm::any_of(list, [](const Texts& t) { return isLockSql(t); });
+  return locks && list.size() > 1 && list.size() <= kMostListed ? list : std::vector<Texts>{};
+}
+
+void FunctionReader::listed(const std::vector<Texts>& list, HostCall first, const CallModel& m, const Expr& c,
+                            const std::vector<const Expr*>& arguments, const Expr* object) {
+  const Expr* session = m.connection >= 0 && static_cast<std::size_t>(m.connection) < arguments.size() ? arguments[static_cast<std::size_t>(m.connection)] : object;
+  if (session) first.connection = path(session);
+  first.throws = raisesErrors(m);
+  for (const Texts& texts : list) {
+    HostCall call = first;
+    setTexts(call, texts);
+    add(std::move(call), c);
+  }
+}
+
+// A transaction in a field ("this.tx_") that lasts as long as the object: nobody else can reach it, and no method of the class, all of
+// them seen, does more with it than run statements and make it.
+bool FunctionReader::isLasting(const std::string& place) const {
+  const auto* method = dyn_cast<CXXMethodDecl>(&declaration_);
+  if (!method || !place.starts_with("this.")) return false;
+  const CXXRecordDecl* record = method->getParent();
+  const auto field = llvm::find_if(record->fields(), [&](const FieldDecl* f) { return "this." + f->getNameAsString() == place; });
+  if (field == record->field_end() || field->getAccess() == AS_public || !record->friends().empty()) return false;
+  return llvm::all_of(record->methods(), [&](const CXXMethodDecl* m) {
+    const FunctionDecl* definition = nullptr;
+    if (m->isImplicit() || m->isDeleted() || m->isDefaulted()) return true;
+    return m->hasBody(definition) && definition->getBody() && onlyRuns(**field, definition->getBody());
+  });
+}
+
+// Whether all that a statement does with a field that holds a transaction is to run statements on it, to make it, or to ask whether it is there.
+bool FunctionReader::onlyRuns(const FieldDecl& field, const Stmt* body) {
+  const ParentMap parents(const_cast<Stmt*>(body));
+  std::vector<const Stmt*> work{body};
+  while (!work.empty()) {
+    const Stmt* s = work.back();
+    work.pop_back();
+    if (!s) continue;
+    work.insert(work.end(), s->child_begin(), s->child_end());
+    const auto* member = dyn_cast<MemberExpr>(s);
+    if (!member || member->getMemberDecl() != &field) continue;
+    const Stmt* up = parents.getParent(member);
+    while (const auto* e = dyn_cast_or_null<Expr>(up)) {  // tx_->, *tx_
+      const auto* op = dyn_cast<CXXOperatorCallExpr>(e);
+      const auto* deref = dyn_cast<clang::UnaryOperator>(e);
+      const bool through = isa<ParenExpr>(e) || isa<ImplicitCastExpr>(e) || (op && (op->getOperator() == OO_Arrow || op->getOperator() == OO_Star)) ||
+                           (deref && (deref->getOpcode() == UO_Deref || deref->getOpcode() == UO_LNot));
+      if (!through) break;
+      up = parents.getParent(up);
+    }
+    if (isa_and_nonnull<IfStmt>(up) || isa_and_nonnull<WhileStmt>(up)) continue;
+    const auto* used = dyn_cast_or_null<MemberExpr>(up);
+    const auto* f = used ? dyn_cast<CXXMethodDecl>(used->getMemberDecl()) : nullptr;
+    if (!f) return false;
+    if (isa<CXXConversionDecl>(f)) continue;
+    if (!f->getIdentifier()) return false;
+    if (isPointerLikeType(used->getBase()->getType()) && f->getName() == "emplace") continue;
+    const CallModel* model = findCallModel(classOf(*f), f->getName());
+    if (!model || (model->role != Role::Execute && model->role != Role::ExecutePrepared)) return false;
+  }
+  return true;
+}
+
 // "host=db port=5432", of two arrays or of many arguments.
 Texts FunctionReader::connectionText(const CallModel& m, const std::vector<const Expr*>& arguments) {
   std::vector<std::pair<std::string, const Expr*>> parts;
@@ -697,7 +813,7 @@ Texts FunctionReader::connectionText(const CallModel& m, const std::vector<const
   } else if (arguments.size() >= 2) {
     const std::vector<const Expr*> words = values_.elements(arguments[0]), values = values_.elements(arguments[1]);
     for (std::size_t i = 0; i < words.size() && i < values.size(); ++i)
-      if (const auto* word = dyn_cast<clang::StringLiteral>(stripped(words[i])); word && word->getCharByteWidth() == 1)
+      if (const auto* word = dyn_cast_or_null<clang::StringLiteral>(stripped(words[i])); word && values[i] && word->getCharByteWidth() == 1)
         parts.emplace_back(word->getString().str(), values[i]);
   }
   Texts result{Text{}};
@@ -838,7 +954,7 @@ bool FunctionReader::allZero(const Expr* formats) {
   const std::vector<const Expr*> all = values_.elements(formats);
   return !all.empty() && llvm::all_of(all, [&](const Expr* e) {
     Expr::EvalResult number;
-    return !e->isValueDependent() && e->EvaluateAsInt(number, context_) && number.Val.getInt() == 0;
+    return e && !e->isValueDependent() && e->EvaluateAsInt(number, context_) && number.Val.getInt() == 0;
   });
 }
 

@@ -43,6 +43,7 @@ class UnitReader : public RecursiveASTVisitor<UnitReader> {
       return true;
     for (CXXMethodDecl* m : record->methods())
       if (m->isImplicit()) read(*m);
+    opensByItself(*record);
     return true;
   }
 
@@ -58,6 +59,67 @@ class UnitReader : public RecursiveASTVisitor<UnitReader> {
       memory_.lambdas.pop_back();
       if (body->doesThisDeclarationHaveABody() && !body->isDependentContext() && lambdas_read_.insert(body).second) readOne(*body);
     }
+  }
+
+  // A class whose constructor nobody wrote, nor this unit needs: what its fields open by themselves (connection c_{"dbname=app"}).
+  void opensByItself(const CXXRecordDecl& record) {
+    if (llvm::any_of(record.ctors(), [](const CXXConstructorDecl* c) { return c->hasBody() || (c->isUserProvided() && !c->isImplicit()); })) return;
+    HostCode code;
+    Block block;
+    for (const FieldDecl* field : record.fields()) {
+      if (!field->hasInClassInitializer() || !field->getInClassInitializer()) continue;
+      std::optional<HostCall> call = opening(*field);
+      if (!call) continue;
+      Event e;
+      e.kind = EventKind::HostCall, e.host_call = static_cast<std::int32_t>(code.calls.size());
+      block.events.push_back(std::move(e));
+      code.calls.push_back(std::move(*call));
+    }
+    if (code.calls.empty()) return;
+    Function f;
+    f.kind = FunctionKind::HostFunction, f.schema = kHostSchema, f.language = "cpp";
+    f.name = qualifiedName(record) + "::" + kHostConstructor + "()";
+    f.range = f.name_range = f.body_range = places_.range(record.getLocation(), record.getLocation());
+    f.blocks.push_back(std::move(block));
+    f.host.push_back(std::move(code));
+    unit_.functions.push_back(std::move(f));
+  }
+
+  std::optional<HostCall> opening(const FieldDecl& field) {
+    const Expr* init = stripped(field.getInClassInitializer());
+    if (const auto* list = dyn_cast<InitListExpr>(init); list && list->getNumInits() == 1) init = stripped(list->getInit(0));
+    const auto* construct = dyn_cast<CXXConstructExpr>(init);
+    const auto* written = dyn_cast<CallExpr>(init);
+    const FunctionDecl* callee = written ? written->getDirectCallee() : nullptr;
+    const CallModel* model = nullptr;
+    llvm::ArrayRef<const Expr*> arguments;
+    if (construct) {
+      model = findCallModel(classOf(*construct->getConstructor()), kHostConstructor);
+      arguments = {construct->getArgs(), construct->getNumArgs()};
+    } else if (callee && callee->getIdentifier()) {
+      const QualType held = callee->getName().starts_with("make_") ? pointedTo(written->getType()) : QualType();
+      const auto* made = held.isNull() ? nullptr : held->getAsCXXRecordDecl();
+      model = made ? findCallModel(qualifiedName(*made), kHostConstructor) : findCallModel(scopeOf(*callee), callee->getName());
+      arguments = {written->getArgs(), written->getNumArgs()};
+    }
+    if (!model || model->role != Role::Connect) return std::nullopt;
+    HostCall call;
+    call.kind = HostCallKind::Connect, call.api = construct ? classOf(*construct->getConstructor()) : qualifiedName(*callee);
+    call.range = places_.range(field.getSourceRange());
+    call.connection = call.made = "this." + field.getNameAsString();
+    if (model->sql < 0 || static_cast<std::size_t>(model->sql) >= arguments.size()) return call;
+    ValueReader values(memory_.context, places_, nullptr);
+    for (const Text& t : values.texts(arguments[static_cast<std::size_t>(model->sql)])) {
+      HostText text;
+      for (const TextPiece& p : t) {
+        HostPiece piece;
+        piece.text = p.text, piece.places = p.places, piece.range = p.range;
+        if (p.hole) piece.hole = static_cast<std::int32_t>(call.holes.size()), call.holes.push_back(*p.hole);
+        text.pieces.push_back(std::move(piece));
+      }
+      call.texts.push_back(std::move(text));
+    }
+    return call;
   }
 
   void readOne(const FunctionDecl& f) {

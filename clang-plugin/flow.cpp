@@ -386,6 +386,24 @@ std::vector<FunctionReader::ObjectEnd> FunctionReader::endOf(const VarDecl& v) {
                conditional);
 }
 
+// g.reset(); g = nullptr; g = std::nullopt: what the handle or optional held ends.
+std::vector<FunctionReader::ObjectEnd> FunctionReader::endOfHeld(const Stmt& s) {
+  const Expr* handle = nullptr;
+  if (const auto* method = dyn_cast<CXXMemberCallExpr>(&s)) {
+    const FunctionDecl* f = method->getMethodDecl();
+    const bool empties = f && f->getIdentifier() && f->getName() == "reset" &&
+                         (method->getNumArgs() == 0 || engaged(method->getArg(0)) == constantTruth(false));
+    if (empties) handle = method->getImplicitObjectArgument();
+  } else if (const auto* op = dyn_cast<CXXOperatorCallExpr>(&s);
+             op && op->getOperator() == OO_Equal && op->getNumArgs() == 2 && engaged(op->getArg(1)) == constantTruth(false)) {
+    handle = op->getArg(0);
+  }
+  if (!handle || !isPointerLikeType(handle->getType()) || isResultHandle(handle->getType())) return {};
+  const std::string object = path(handle);
+  if (object.empty()) return {};
+  return endOf(handle->getType(), object, places_.range(s.getSourceRange()), nullptr, !isTransaction(handle->getType()));
+}
+
 std::string FunctionReader::localOrGlobal(const VarDecl& v) {
   if (isPointerLikeType(v.getType()) || v.getType()->isReferenceType()) return path(v);
   return v.hasLocalStorage() ? localName(v) : globalName(v);
@@ -398,6 +416,7 @@ std::vector<FunctionReader::ObjectEnd> FunctionReader::endOfTemporary(const Expr
       construct && isPointerLikeType(construct->getType()) && construct->getNumArgs() == 1 &&
       construct->getConstructor()->isCopyOrMoveConstructor())
     return {};  // an argument that was moved into, or shares: who is called has it
+  if (isPointerLikeType(core->getType()) && !path(core).starts_with("made ")) return {};  // c_ = std::make_unique<T>(): that has it
   return endOf(e->getType(), path(core), places_.range(core->getExprLoc(), core->getExprLoc()), core, false);
 }
 
@@ -497,6 +516,7 @@ class FunctionReader::Blocks {
 
   void statementOf(const Stmt& s) {
     const auto* e = dyn_cast<Expr>(&s);
+    end(reader_.endOfHeld(s));
     for (const Event& step : reader_.stepsOf(s)) put(step);
     if (const auto at = reader_.calls_at_.find(&s); at != reader_.calls_at_.end())
       for (const std::int32_t index : at->second)
@@ -873,14 +893,15 @@ class FunctionReader::Blocks {
     return either;
   }
 
-  // In lambdas and code that clang's graph leaves out: each may run, or not.
+  // Code that clang's graph leaves out: each call may run, or not. Where there is no graph, and in bodies that never run here, nobody knows
+  // what comes after what: their calls are not reached.
   void leftOver() {
     for (std::size_t i = 0; i < code_.calls.size(); ++i) {
       if (placed_.contains(static_cast<std::int32_t>(i)) || isEnd(static_cast<std::int32_t>(i))) continue;
       Event e;
       e.kind = EventKind::HostCall, e.host_call = static_cast<std::int32_t>(i);
       const std::int32_t block = fresh();
-      at(0).successors.push_back({block, EdgeKind::Next});
+      if (cfg_ && !reader_.aside_calls_.contains(static_cast<std::int32_t>(i))) at(0).successors.push_back({block, EdgeKind::Next});
       at(block).events.push_back(e);
     }
   }

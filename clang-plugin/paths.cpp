@@ -175,7 +175,7 @@ std::string FunctionReader::path(const VarDecl& v) {
     const bool own = isObject(type) && !isPointerLikeType(type) && !isTransaction(type) && !type->isReferenceType();
     std::string target = own ? "" : path(source);
     resolving_.erase(&v);
-    if (!target.empty() && !target.starts_with("made ")) return target;
+    if (!target.empty() && (isTransaction(type) || !target.starts_with("made "))) return target;
   }
   return localName(v);
 }

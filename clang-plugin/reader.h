@@ -60,13 +60,17 @@ class FunctionReader {
 
   // nullopt: nothing in it concerns us.
   std::optional<Function> read();
-  const std::set<std::pair<std::uint32_t, std::uint32_t>>& usedLiterals() const { return values_.usedLiterals(); }
+  // Files and offsets of the string literals that have become texts of calls.
+  const std::set<std::pair<std::uint32_t, std::uint32_t>>& usedLiterals() const { return used_; }
 
  private:
   // --- extract of calls (calls.cpp)
   void walk(const clang::Stmt* s, std::int32_t loop, std::uint32_t depth);
   void names(const clang::Stmt& s);
-  void closure(const clang::LambdaExpr& lambda);
+  void closure(const clang::LambdaExpr& lambda, const std::vector<const clang::FunctionDecl*>& bodies);
+  void handOut(const clang::LambdaExpr& lambda, const std::vector<const clang::FunctionDecl*>& bodies, std::int32_t loop,
+               std::uint32_t depth);
+  static std::vector<const clang::FunctionDecl*> bodiesOf(const clang::LambdaExpr& lambda);
   bool isFollowed(const clang::LambdaExpr& lambda);
   bool takesClosure(const clang::Stmt* at);
   void collectSources(const clang::Stmt* s, int nesting);
@@ -94,6 +98,11 @@ class FunctionReader {
                const clang::FunctionDecl* callee = nullptr);
   void modelled(const CallModel& m, const Expr& c, const std::string& name, const std::vector<const Expr*>& arguments,
                 const Expr* object, std::int32_t loop, std::uint32_t depth);
+  std::vector<Texts> statementList(const Expr& sql);
+  void listed(const std::vector<Texts>& list, HostCall first, const CallModel& m, const Expr& c,
+              const std::vector<const Expr*>& arguments, const Expr* object);
+  bool isLasting(const std::string& place) const;
+  static bool onlyRuns(const clang::FieldDecl& field, const clang::Stmt* body);
   void streamed(const CallModel& m, const clang::CallExpr& c, const std::string& name, std::int32_t loop, std::uint32_t depth);
   void insideServer(const CallModel& m, const Expr& c, HostCall call, const std::vector<const Expr*>& arguments);
   static bool isPreparedName(const Expr& e);
@@ -164,6 +173,7 @@ class FunctionReader {
                             bool conditional);
   std::vector<ObjectEnd> endOf(const clang::VarDecl& v);
   std::vector<ObjectEnd> endOfTemporary(const Expr* e);
+  std::vector<ObjectEnd> endOfHeld(const clang::Stmt& s);
   std::string localOrGlobal(const clang::VarDecl& v);
   Event addStep(HostStepKind kind, const pglocklint::SourceRange& range, std::string target, HostTruth truth);
   Event addCall(HostCall call);
@@ -192,6 +202,9 @@ class FunctionReader {
   std::map<const Expr*, std::string> exchanged_;  // what std::exchange gave, by the path that holds it
   std::map<std::pair<const void*, std::string>, std::int32_t> ends_made_;
   std::vector<std::string> emptied_;  // handles that the statement at hand moves from
+  std::set<std::pair<std::uint32_t, std::uint32_t>> used_;
+  bool aside_ = false;                // in a body that never runs here: of a generic lambda without an instance
+  std::set<std::int32_t> aside_calls_;
   bool matters_ = false;              // something but calls: a throw, a boolean result, an object that ends
   int nesting_ = 0, path_depth_ = 0, truth_depth_ = 0, steps_left_ = 20000;
 };

@@ -802,6 +802,13 @@ void LockReleaseAll(int lockmethodid, bool allLocks);
 #endif
 )";
 
+constexpr char kLexicalCast[] = R"(#pragma once
+#include <string>
+namespace boost {
+template <class To, class From> To lexical_cast(const From& value);
+}
+)";
+
 constexpr StubHeader kStubs[] = {
     StubHeader{"postgres_ext.h", kPostgresExt},
     StubHeader{"libpq-fe.h", kLibpq},
@@ -832,6 +839,7 @@ constexpr StubHeader kStubs[] = {
     StubHeader{"absl/strings/string_view.h", "#include <absl/strings/str_cat.h>\n"},
     StubHeader{"absl/strings/str_join.h", "#include <absl/strings/str_cat.h>\n"},
     StubHeader{"boost/format.hpp", kBoostFormat},
+    StubHeader{"boost/lexical_cast.hpp", kLexicalCast},
     StubHeader{"soci/soci.h", kSoci},
     StubHeader{"soci.h", "#include <soci/soci.h>\n"},
     StubHeader{"soci/session.h", "#include <soci/soci.h>\n"},

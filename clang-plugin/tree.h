@@ -72,6 +72,7 @@ struct TextPiece {
   std::optional<HostValue> hole;
   bool quoted = false;
   SourceRange range;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> literals;  // files and offsets of the string literals that it comes from
 };
 using Text = std::vector<TextPiece>;
 using Texts = std::vector<Text>;
@@ -92,9 +93,6 @@ class ValueReader {
   void setLoops(const std::map<const clang::VarDecl*, std::int32_t>* loops) { loops_ = loops; }
   // Texts of expressions one after the other; a null one is not followed.
   Texts joined(const std::vector<const Expr*>& parts);
-  // Files and offsets of the string literals that texts() has used.
-  const std::set<std::pair<std::uint32_t, std::uint32_t>>& usedLiterals() const { return used_; }
-
   // Element expressions of an array variable that holds a list of values: {a.c_str(), "7"}.
   std::vector<const Expr*> elements(const Expr* array);
 
@@ -104,6 +102,7 @@ class ValueReader {
     std::vector<const Expr*> arguments;
   };
 
+  void assignedElements(const clang::VarDecl& v, std::vector<const Expr*>& elements) const;
   HostValue valueAt(const Expr* e);
   HostValue constantOr(HostValue v, const Expr* e);
   std::optional<HostValue> constant(const Expr* e);
@@ -137,7 +136,6 @@ class ValueReader {
   const std::map<const clang::VarDecl*, std::int32_t>* loops_ = nullptr;
   std::vector<Frame> frames_;
   std::set<const void*> active_;
-  std::set<std::pair<std::uint32_t, std::uint32_t>> used_;
   int steps_ = 0, depth_ = 0;
 };
 

@@ -748,8 +748,10 @@ std::vector<const Expr*> ValueReader::elements(const Expr* array) {
   if (const auto* method = dyn_cast_or_null<CXXMemberCallExpr>(e))
     e = stripped(method->getImplicitObjectArgument());  // values.data()
   const auto* ref = dyn_cast_or_null<DeclRefExpr>(e);
-  const auto* v = ref ? dyn_cast<VarDecl>(ref->getDecl()) : nullptr;
+  const auto* member = dyn_cast_or_null<MemberExpr>(e);
+  const auto* v = ref ? dyn_cast<VarDecl>(ref->getDecl()) : member ? dyn_cast<VarDecl>(member->getMemberDecl()) : nullptr;
   const Expr* init = v && !isa<ParmVarDecl>(v) ? v->getAnyInitializer() : nullptr;
+  if (!v && e && (isa<CXXStdInitializerListExpr>(e) || isa<InitListExpr>(e) || isa<CXXConstructExpr>(e))) init = e;  // written in place
   init = init ? stripped(init) : nullptr;
   for (int i = 0; init && i < 4; ++i) {  // vector<const char*> v{a, b}; std::array<…>{{a, b}}
     if (const auto* construct = dyn_cast<CXXConstructExpr>(init); construct && construct->getNumArgs() >= 1)
@@ -763,10 +765,39 @@ std::vector<const Expr*> ValueReader::elements(const Expr* array) {
       break;
   }
   const auto* list = dyn_cast_or_null<InitListExpr>(init);
-  if (!list) return {};
   std::vector<const Expr*> result;
-  for (const Expr* i : list->inits()) result.push_back(i);
+  if (list)
+    for (const Expr* i : list->inits()) result.push_back(i);
+  if (v && v->isLocalVarDecl() && v->getType()->isArrayType()) assignedElements(*v, result);
   return result;
+}
+
+// params[0] = "7"; params[1] = buffer: what elements of a local array are given one by one; a null one is given several things.
+void ValueReader::assignedElements(const VarDecl& v, std::vector<const Expr*>& elements) const {
+  const auto* size = context_.getAsConstantArrayType(v.getType());
+  if (!size || size->getSize().ugt(64) || !function_ || !function_->getBody()) return;
+  std::set<std::size_t> seen;
+  std::vector<const Stmt*> work{function_->getBody()};
+  for (int steps = 0; !work.empty() && steps < kMaxSteps; ++steps) {
+    const Stmt* s = work.back();
+    work.pop_back();
+    if (!s) continue;
+    work.insert(work.end(), s->child_begin(), s->child_end());
+    const auto* assign = dyn_cast<clang::BinaryOperator>(s);
+    const auto* element = assign && assign->isAssignmentOp() ? dyn_cast<ArraySubscriptExpr>(stripped(assign->getLHS())) : nullptr;
+    const auto* ref = element ? dyn_cast<DeclRefExpr>(stripped(element->getBase())) : nullptr;
+    if (!ref || ref->getDecl() != &v) continue;
+    Expr::EvalResult index;
+    if (element->getIdx()->isValueDependent() || !element->getIdx()->EvaluateAsInt(index, context_)) {
+      std::fill(elements.begin(), elements.end(), nullptr);
+      return;
+    }
+    const std::size_t at = index.Val.getInt().getLimitedValue();
+    if (at >= size->getSize().getLimitedValue()) continue;
+    if (elements.size() <= at) elements.resize(at + 1, nullptr);
+    const bool only = seen.insert(at).second && (!elements[at] || isa<ImplicitValueInitExpr>(elements[at]));
+    elements[at] = only ? assign->getRHS() : nullptr;
+  }
 }
 
 // --- what a local variable holds ------------------------------------------------------------------------------------------
@@ -900,12 +931,23 @@ class Reaching {
       return;
     }
     if (const auto* call = dyn_cast<CallExpr>(s)) {
+      if (appendsTo(*call)) return;
       for (const Stmt* child : s->children()) walk(child);
       if (found_) return;
       passedOn(*call);
       return;
     }
     for (const Stmt* child : s->children()) walk(child);
+  }
+
+  // absl::StrAppend(&v, a, b)
+  bool appendsTo(const CallExpr& call) {
+    const FunctionDecl* f = call.getDirectCallee();
+    const auto* to = f && call.getNumArgs() > 1 && qualifiedName(*f) == "absl::StrAppend" ? dyn_cast<clang::UnaryOperator>(stripped(call.getArg(0))) : nullptr;
+    if (!to || to->getOpcode() != UO_AddrOf || !isVariable(to->getSubExpr())) return false;
+    for (unsigned i = 1; i < call.getNumArgs(); ++i) walk(call.getArg(i));
+    for (unsigned i = 1; i < call.getNumArgs() && !found_; ++i) append(call.getArg(i));
+    return true;
   }
 
   // A parameter that takes whatever it is given and hands it on (Args&&...): what is passed so is read, not written.
@@ -1090,7 +1132,7 @@ Texts ValueReader::literal(const clang::StringLiteral& s) {
     const SourceLocation token = s.getStrTokenLoc(i);
     if (const auto at =
             places_.byte(manager.isWrittenInScratchSpace(manager.getSpellingLoc(token)) ? token : manager.getSpellingLoc(token)))
-      used_.insert(*at);
+      p.literals.push_back(*at);
   }
   unsigned token = 0, token_offset = 0;
   for (unsigned i = 0; i < p.text.size(); ++i) {
@@ -1252,8 +1294,8 @@ Texts ValueReader::callTexts(const CallExpr& c) {
     Texts result;
     for (const Expr* element : elements(table)) {
       const Expr* e = stripped(element);
-      const auto* pair = dyn_cast<CXXConstructExpr>(e);
-      const auto* list = dyn_cast<InitListExpr>(e);
+      const auto* pair = dyn_cast_or_null<CXXConstructExpr>(e);
+      const auto* list = dyn_cast_or_null<InitListExpr>(e);
       if (pair && pair->getNumArgs() == 2)
         addAll(result, texts(pair->getArg(1)));
       else if (list && list->getNumInits() == 2)
@@ -1282,7 +1324,7 @@ namespace {
 
 TextPiece slice(const TextPiece& p, std::size_t begin, std::size_t end) {
   TextPiece out;
-  out.range = p.range, out.text = p.text.substr(begin, end - begin);
+  out.range = p.range, out.text = p.text.substr(begin, end - begin), out.literals = p.literals;
   for (std::size_t i = 0; i < p.places.size(); ++i) {
     const std::size_t from = p.places[i].offset, to = i + 1 < p.places.size() ? p.places[i + 1].offset : p.text.size();
     if (to <= begin || from >= end) continue;

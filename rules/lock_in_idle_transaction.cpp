@@ -7,20 +7,85 @@
 // A note. Reported in scripts where a lock is held in an open transaction while psql waits for something else: \! and \prompt, pg_sleep,
 // \watch, a program that writes into the same pipe. In routines, which cannot leave their transaction, for pg_sleep in a loop under a
 // lock, unless the routine ends its transactions. Pauses under a second do not count.
+//
+// In C++ likewise for a sleep in a loop. And for a lock on a transaction that lasts as long as an object: a field of a class whose methods,
+// all in view, run statements on it and never commit, abort or hand it out. A guard that is given its connection and locks in its
+// constructor is none: it lives as short as its scope.
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
 #include "all_rules.h"
 #include "lock_paths.h"
+#include "program/host_paths.h"
 
 namespace pglocklint {
 namespace {
 
 bool endsTransactions(const Function& f) {
-  return std::any_of(f.blocks.begin(), f.blocks.end(), [](const Block& b) {
-    return std::any_of(b.events.begin(), b.events.end(), [](const Event& e) { return e.kind == EventKind::Transaction; });
-  });
+  const bool host = f.kind == FunctionKind::HostFunction;
+  const auto ends = [&](const Event& e) {
+    if (e.kind == EventKind::HostCall && host) return f.host[0].calls[static_cast<std::size_t>(e.host_call)].kind == HostCallKind::Commit;
+    return e.kind == EventKind::Transaction && !(host && e.transaction[0].verb == TransactionVerb::Begin);
+  };
+  return std::any_of(f.blocks.begin(), f.blocks.end(),
+                     [&](const Block& b) { return std::any_of(b.events.begin(), b.events.end(), ends); });
+}
+
+// --- transactions of objects
+
+// "ns::Class" of "ns::Class::lock(int)".
+std::string classOf(const Function& f) {
+  const std::string name = hostDisplayName(f.name);
+  const std::size_t at = name.rfind("::");
+  return at == std::string::npos ? std::string() : name.substr(0, at);
+}
+
+bool isConstructor(const Function& f) { return hostDisplayName(f.name).ends_with(std::string("::") + kHostConstructor); }
+
+struct Lasting {  // a transaction that is as old as an object of the class
+  int unit = -1;
+  const HostCall* begin = nullptr;
+};
+
+bool opensSession(const Program& program, const std::string& of_class) {
+  for (const Routine& r : program.catalogue.routines)
+    if (!r.function->host.empty() && classOf(*r.function) == of_class)
+      for (const HostCall& c : r.function->host[0].calls)
+        if (c.kind == HostCallKind::Connect && isWithin(c.connection, "this")) return true;
+  return false;
+}
+
+void checkObjects(const Program& program, Report& report) {
+  const LockStates& locks = *program.locks;
+  std::map<std::string, std::vector<Lasting>> lasting;
+  for (const Routine& r : program.catalogue.routines)
+    if (!r.function->host.empty())
+      for (const HostCall& c : r.function->host[0].calls)
+        if (c.lasting) lasting[classOf(*r.function)].push_back({r.unit, &c});
+  if (lasting.empty()) return;
+  for (const FunctionLocks& f : locks.functions) {
+    if (!isJudged(program, f) || !isHost(f) || f.constructor != nullptr) continue;
+    const auto own = lasting.find(classOf(*f.function));
+    if (own == lasting.end()) continue;
+    for (const EventId id : f.events) {
+      const LockEvent& e = locks.event(id);
+      if (!e.acquires()) continue;
+      const auto on = std::find_if(own->second.begin(), own->second.end(), [&](const Lasting& t) {
+        return sameSession(f.session, t.begin->made) || sameSession(f.session, t.begin->connection);
+      });
+      if (on == own->second.end() || (isConstructor(*f.function) && !opensSession(program, own->first))) continue;
+      Finding& finding = reportAt(
+          report, e, e.range,
+          fmt::format("The lock {} is taken in a transaction that no method of {} ends: it stays open as long as the object lives, the session is idle in transaction, and "
+                      "vacuum cannot remove what was deleted since. Take a session lock (pg_advisory_lock) outside of a transaction (pqxx::nontransaction), and keep "
+                      "transactions to the work itself.",
+                      keyText(locks, e.key, id), own->first));
+      addTaken(report, finding, e);
+      addStep(report, finding, on->unit, firstLine(on->begin->range), "the transaction begins here");
+    }
+  }
 }
 
 const Hold* firmHold(const IdleWait& w) {
@@ -52,6 +117,7 @@ void check(const Program& program, Report& report) {
       addStep(report, finding, f.unit, firstLine(w.range), "waits here with the transaction open");
     }
   }
+  checkObjects(program, report);
 }
 
 }  // namespace
@@ -66,7 +132,8 @@ const Rule kLockInIdleTransaction{
                        "a clock, only so that its lock lasts, does so for as long as they take; idle_in_transaction_session_timeout ends it, and the lock with it.",
         .remedy = "Take a session lock outside of a transaction (each statement then commits by itself), and open transactions only for the work.",
         .proof = "What it costs is time and dead rows, which an isolation test does not measure.",
-        .clauses = {"a transaction kept open for the life of a lock | bad.sql", "idle in transaction | bad_pipe.sh", "vacuum held back | bad_loop.sql"},
+        .clauses = {"a transaction kept open for the life of a lock | bad.sql", "idle in transaction | bad_pipe.sh", "vacuum held back | bad_loop.sql",
+                    "a transaction that lasts as long as an object | bad_object.cpp", "a sleep in a loop in C++ | bad_sleep.cpp"},
     },
     check};
 

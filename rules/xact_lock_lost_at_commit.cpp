@@ -15,7 +15,14 @@
 namespace pglocklint {
 namespace {
 
-bool counts(const FunctionLocks& f, const WorkAfterLoss& w) {
+// The rounds of a loop that takes its lock before the first: what was done under the lock is done again behind the COMMIT.
+bool isNextRound(const FunctionLocks& f, const WorkAfterLoss& w, const LockEvent& taken) {
+  return w.same_work && taken.unit == f.unit && w.work.file == w.lost.where.file && taken.range.file == w.work.file &&
+         taken.range.begin < w.work.begin && w.work.begin < w.lost.where.begin;
+}
+
+bool counts(const FunctionLocks& f, const WorkAfterLoss& w, const LockEvent& taken) {
+  if (isHost(f) && w.lost.how == Loss::Commit) return isNextRound(f, w, taken);
   switch (w.lost.how) {
     case Loss::Commit:
     case Loss::Rollback: return isScript(f) || w.same_work;
@@ -39,8 +46,9 @@ void check(const Program& program, Report& report) {
   for (const FunctionLocks& f : locks.functions) {
     if (!isJudged(program, f)) continue;
     for (const WorkAfterLoss& w : f.after_loss) {
-      if (w.lost.hold.taken.empty() || !counts(f, w)) continue;
+      if (w.lost.hold.taken.empty()) continue;
       const LockEvent& taken = locks.event(w.lost.hold.taken.back());
+      if (!counts(f, w, taken)) continue;
       Finding& finding = reportAt(report, taken, firstLine(w.lost.where),
                                   fmt::format("{} the lock {}, and the work goes on. Take the lock again in each transaction, or hold a session lock around all of "
                                               "them and release it at the end.",
@@ -65,6 +73,7 @@ const Rule kXactLockLostAtCommit{
             "took before the loop only until the first COMMIT. PREPARE TRANSACTION moves the lock to the prepared transaction.",
         .remedy = "Take the lock again after each COMMIT, or take a session lock (pg_advisory_lock) before and unlock it after the last COMMIT, on every way out.",
         .clauses = {"a COMMIT inside the protected work | bad_procedure.sql", "AND CHAIN inside the protected work | bad_chain.sql",
+                    "a COMMIT in each round of a loop in C++ | bad_loop.cpp",
                     "PREPARE TRANSACTION with a lock held | bad_prepare.sql"},
     },
     check};

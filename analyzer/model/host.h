@@ -124,9 +124,10 @@ enum class HostCallKind {
   GiveBack,         // to where it was obtained from: whoever gets it next finds its session locks held
   Disconnect,       // the session ends: PQfinish, the destructor of a connection
   Reset,            // another session in its place: PQreset
+  Wait,             // it sleeps, and sends nothing meanwhile
 };
 PGLOCKLINT_ENUM_NAMES(HostCallKind, "execute", "prepare", "execute-prepared", "function", "begin", "autocommit", "commit", "rollback",
-                      "savepoint", "release", "rollback-to", "connect", "obtain", "give-back", "disconnect", "reset")
+                      "savepoint", "release", "rollback-to", "connect", "obtain", "give-back", "disconnect", "reset", "wait")
 
 // What the program does with the answer.
 enum class ResultUse {
@@ -157,6 +158,8 @@ struct HostCall {
   bool binary = false;              // a bind goes out in binary format
   std::uint32_t loop_depth = 0;
   bool session_in_loop = false;     // its transaction or connection is made anew in each round of a loop around it
+  bool deferred = false;            // Function: a closure that is given to code that is not seen; it may run from here on, often or never
+  bool lasting = false;             // Begin: of a field, in a class whose methods never end that transaction
   bool operator==(const HostCall&) const = default;
   template <class Self, class V>
   static void describe(Self& s, V& v) {
@@ -164,6 +167,7 @@ struct HostCall {
     v("binds", s.binds), v("connection", s.connection), v("result", s.result), v("result_range", s.result_range);
     v("loop", s.loop), v("binary", s.binary), v("loop_depth", s.loop_depth);
     v("session_in_loop", s.session_in_loop), v("bind_paths", s.bind_paths), v("made", s.made), v("throws", s.throws);
+    v("deferred", s.deferred), v("lasting", s.lasting);
   }
 };
 

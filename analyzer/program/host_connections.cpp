@@ -56,6 +56,9 @@ std::vector<HostConnection> HostConnections::of(const Function& function, const 
       continue;
     }
     addOpenedIn(f, path);
+    for (const HostCall& c : f->host[0].calls)  // a function that opens it and gives it back
+      if (c.kind == HostCallKind::Function && isWithin(path, c.made))
+        if (const Function* callee = paths_.find(c.name)) look(callee, paths_.canonical(*callee, "return" + path.substr(c.made.size())));
     if (isLocalPath(path)) continue;
     if (isWithin(path, "this"))  // its class's other methods: a constructor may have opened it, or got it from its caller
       if (const auto methods = of_class_.find(scopeOf(f->name)); methods != of_class_.end())

@@ -280,6 +280,12 @@ class Flow {
       const std::int32_t call = !e.statement.empty() ? e.statement[0].host_call : e.host_call;
       if (asked_.contains(call) || tested_.contains(call))  // what it answered last time round
         for (LockState& s : states) forget(s, hostAnswer(call), states_.keys), forget(s, hostSuccess(call), states_.keys);
+      if (call >= 0 && function_.host[0].calls[at(call)].kind == HostCallKind::Wait) {
+        const HostCall& wait = function_.host[0].calls[at(call)];
+        noteWait(wait.range, wait.api, wait.loop_depth > 0, states);
+        return states;
+      }
+      if (call >= 0 && function_.host[0].calls[at(call)].deferred) return deferred(e.statement[0], std::move(states));
       if (call >= 0 && !onSession(call)) return elsewhere(call, e, std::move(states));
     }
     switch (e.kind) {
@@ -732,7 +738,7 @@ class Flow {
         s.stale.clear();
         if (op.chain) s.repeatable_read = keeps_snapshot;
         else s.status = idle(s);
-        if (!op.chain && !wrapped() && known(s, kWrapped) != true) std::erase_if(s.lost, [](const LostLock& l) { return l.how == Loss::Commit || l.how == Loss::Rollback; });
+        if (!op.chain && !wrapped() && known(s, kWrapped) != true && !(host_ && op.verb == TransactionVerb::Commit)) std::erase_if(s.lost, [](const LostLock& l) { return l.how == Loss::Commit || l.how == Loss::Rollback; });
         break;
       }
       case TransactionVerb::PrepareTransaction:
@@ -753,13 +759,21 @@ class Flow {
           while (s.levels.size() >= level) popLevel(s);
         break;
       case TransactionVerb::RollbackTo:
-        if (const std::size_t level = findLevel(s, op.name); level > 0) dropLevels(s, level, level, Loss::Savepoint, op.range, -1);
-        else for (Hold& h : s.holds) h.must = 0;
+        if (const std::size_t level = findLevel(s, op.name); level > 0) {
+          dropLevels(s, level, level, Loss::Savepoint, op.range, -1);
+          if (s.status == TransactionStatus::Failed) {
+            for (LostLock& l : s.lost)
+              if (l.how == Loss::Savepoint) l.where = op.range;  // what the error has taken away is gone for good here
+            s.status = TransactionStatus::Explicit;
+          }
+        } else {
+          for (Hold& h : s.holds) h.must = 0;
+        }
         break;
       case TransactionVerb::CommitPrepared:
       case TransactionVerb::RollbackPrepared: break;
     }
-    if (s.status != TransactionStatus::Explicit)
+    if (s.status != TransactionStatus::Explicit && s.status != TransactionStatus::Failed)
       std::erase_if(s.lost, [](const LostLock& l) { return l.how == Loss::Savepoint; });
     return true;
   }
@@ -872,6 +886,24 @@ class Flow {
     return known_call->second = reader_.onSession(candidate_, call);
   }
 
+  // A closure that may run at any time from here on: what it takes may be held, and what it releases may be free.
+  LockStateSet deferred(const Statement& s, LockStateSet states) {
+    const auto* events = eventsOf(s);
+    for (LockState& state : states) {
+      if (events != nullptr)
+        for (const EventId id : *events)
+          for (const LockOutcome& o : reader_.summary(id).outcomes) {
+            for (LockEffect e : o.effects) {
+              e.lo = std::min(e.lo, 0), e.hi = std::max(e.hi, 0), e.must = false;
+              apply(state, e, id, states_.keys);
+            }
+            if (o.status != state.status && o.status != TransactionStatus::Unknown) state.status = TransactionStatus::Unknown;
+          }
+      forgetAssigned(s.host_call, state);
+    }
+    return states;
+  }
+
   // Something that happens on another session, or on none: it may throw, and may assign what was settled.
   LockStateSet elsewhere(std::int32_t call, const Event& e, LockStateSet states) {
     if (!e.statement.empty() && eventsOf(e.statement[0]) != nullptr) return statement(e, e.statement[0], std::move(states));
@@ -901,8 +933,9 @@ class Flow {
       learn(f, {success, {success}, false});
       forget(f, hostAnswer(s.host_call), states_.keys);
       if (f.status == TransactionStatus::Explicit) {
-        dropLevels(f, f.levels.size(), f.levels.size(), Loss::Rollback, s.range, -1);
-        f.lost = state.lost;
+        // In a savepoint: gone for good if the work goes on after ROLLBACK TO. Otherwise the transaction only ends.
+        dropLevels(f, f.levels.size(), f.levels.size(), Loss::Savepoint, s.range, -1);
+        if (f.levels.empty()) f.lost = state.lost;
         f.status = TransactionStatus::Failed;
       }
       addState(failed, std::move(f));
@@ -948,7 +981,8 @@ class Flow {
   void hostCall(const HostCall& c, LockState& s) {
     const auto ends = [&](Loss how) {
       endTransaction(s, how, c.range);
-      s.lost.clear(), s.stale.clear();
+      std::erase_if(s.lost, [](const LostLock& l) { return l.how != Loss::Commit; });
+      s.stale.clear();
       s.status = TransactionStatus::None;
     };
     switch (c.kind) {
@@ -963,11 +997,11 @@ class Flow {
         break;
       case HostCallKind::Savepoint: pushLevel(s, c.name); break;
       case HostCallKind::Release:
-        if (const std::size_t level = findLevel(s, c.name); level > 0)
+        if (const std::size_t level = innermost(c, s); level > 0)
           while (s.levels.size() >= level) popLevel(s);
         break;
       case HostCallKind::RollbackTo:
-        if (const std::size_t level = findLevel(s, c.name); level > 0) {
+        if (const std::size_t level = innermost(c, s); level > 0) {
           dropLevels(s, level, level, Loss::Savepoint, c.range, -1);
           if (s.status == TransactionStatus::Failed) s.status = TransactionStatus::Explicit;
         }
@@ -986,9 +1020,13 @@ class Flow {
       case HostCallKind::Execute:
       case HostCallKind::Prepare:
       case HostCallKind::ExecutePrepared:
-      case HostCallKind::Function: break;
+      case HostCallKind::Function:
+      case HostCallKind::Wait: break;
     }
   }
+
+  // The level of a subtransaction, which need not say its name again when it ends: the innermost.
+  static std::size_t innermost(const HostCall& c, const LockState& s) { return c.name.empty() ? s.levels.size() : findLevel(s, c.name); }
 
   // What a callee may have assigned is not settled any more.
   void forgetAssigned(std::int32_t call, LockState& s) {
@@ -1215,6 +1253,7 @@ class Flow {
     if (!deed.work && !deed.writes) return;
     for (const LockState& s : states)
       for (const LostLock& l : s.lost) {
+        if (s.status == TransactionStatus::Failed) break;  // nothing is done but raise another error
         WorkAfterLoss w{l, range, false, inHandler(l.scope, range)};
         for (const std::uint32_t n : deed.names)
           w.same_work |= l.hold.worked.has(n);

@@ -72,9 +72,9 @@ const Way kWays[] = {
     {"array", "const char* const kSql[] = {\"SELECT 1\", \"HEAD TAIL\"};\nvoid f(PGconn* c) { PQexec(c, kSql[1]); }\n"},
     {"array at any index", "const char* const kSql[] = {\"SELECT 1\", \"HEAD TAIL\"};\nvoid f(PGconn* c, int i) { PQexec(c, kSql[i]); }\n"},
     {"array of a loop",
-     "void f(PGconn* c) { const char* sql[] = {\"SELECT 1\", \"HEAD TAIL\"}; for (const char* q : sql) PQexec(c, q); }\n", Follows::No},
+     "void f(PGconn* c) { const char* sql[] = {\"SELECT 1\", \"HEAD TAIL\"}; for (const char* q : sql) PQexec(c, q); }\n"},
     {"vector of a loop",
-     "#include <vector>\nvoid f(PGconn* c) { const std::vector<std::string> sql{\"SELECT 1\", \"HEAD TAIL\"}; for (const auto& q : sql) PQexec(c, q.c_str()); }\n", Follows::No},
+     "#include <vector>\nvoid f(PGconn* c) { const std::vector<std::string> sql{\"SELECT 1\", \"HEAD TAIL\"}; for (const auto& q : sql) PQexec(c, q.c_str()); }\n"},
     {"map", "#include <map>\nconst std::map<int, std::string> kSql = {{1, \"SELECT 1\"}, {2, \"HEAD TAIL\"}};\nvoid f(PGconn* c) { PQexec(c, kSql.at(2).c_str()); }\n"},
     {"unordered map",
      "#include <unordered_map>\nstatic const std::unordered_map<std::string, std::string> kSql = {{\"a\", \"SELECT 1\"}, {\"b\", \"HEAD TAIL\"}};\nvoid f(PGconn* c) { "

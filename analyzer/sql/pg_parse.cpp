@@ -9,8 +9,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "model/lock_function.h"
 #include "sql/lower_tree.h"
@@ -19,7 +22,7 @@ namespace pglocklint::sql {
 namespace {
 
 constexpr std::size_t kMaxTokens = 250'000;
-constexpr std::uint32_t kMaxChain = 20'000;      // links that nest: writing the tree out is quadratic in them
+constexpr std::uint32_t kMaxChain = 20'000;      // links that nest: where trees are packed, that is quadratic in them
 constexpr std::int32_t kSmallStatement = 4'000;  // tokens that fit on any stack, however they nest
 constexpr std::size_t kLargeStack = 512u << 20;
 
@@ -53,43 +56,47 @@ class StderrGuard {
   }
 };
 
-// The memory of one unpacked tree. Its nodes are many and small and die together: taking them one by one from the heap, and
-// walking the tree to give them back, costs as much as unpacking it.
-class Arena {
+// # Seeing the tree before it is packed
+//
+// libpg_query makes messages of its nodes, packs them into bytes and hands out the bytes, of which its caller makes the same messages
+// again. Packing and unpacking is more work than the parse itself. So the linker calls us in place of the two functions that pack
+// (--wrap, see CMakeLists.txt), with the messages at hand; they live until we return. A libpg_query that is linked as a shared library does
+// not come by here: its bytes are unpacked.
+class TreeReader {
  public:
-  Arena() = default;
-  Arena(const Arena&) = delete;
-  Arena& operator=(const Arena&) = delete;
-  ProtobufCAllocator* allocator() { return &allocator_; }
+  using Use = std::function<void(const PgQuery__ParseResult&)>;
+  explicit TreeReader(const Use& use) : use_(use), outer_(std::exchange(current_, this)) {}
+  ~TreeReader() { current_ = outer_; }
+  TreeReader(const TreeReader&) = delete;
+  TreeReader& operator=(const TreeReader&) = delete;
 
- private:
-  static void* take(void* arena, std::size_t size) { return static_cast<Arena*>(arena)->take(size); }
-  static void giveBack(void*, void*) {}
-  void* take(std::size_t size) {
-    constexpr std::size_t kAlignment = alignof(std::max_align_t);
-    size = (size + kAlignment - 1) / kAlignment * kAlignment;
-    if (size > left_) {
-      left_ = std::max(size, next_chunk_);
-      next_chunk_ = std::min<std::size_t>(next_chunk_ * 2, 1u << 20);
-      chunks_.push_back(std::make_unique_for_overwrite<std::byte[]>(left_));
-      free_ = chunks_.back().get();
+  static TreeReader* current() { return current_; }  // of this thread
+  // After an error there are no statements in it. Throws nothing: there is C between us and those who could catch.
+  void see(const PgQuery__ParseResult& tree) noexcept {
+    seen_ = true;
+    try {
+      if (tree.n_stmts > 0) use_(tree);
+    } catch (...) {
+      thrown_ = std::current_exception();
     }
-    std::byte* block = free_;
-    free_ += size, left_ -= size;
-    return block;
+  }
+  bool seen() const { return seen_; }
+  void rethrow() const {
+    if (thrown_) std::rethrow_exception(thrown_);
   }
 
-  ProtobufCAllocator allocator_{take, giveBack, this};
-  std::vector<std::unique_ptr<std::byte[]>> chunks_;
-  std::byte* free_ = nullptr;
-  std::size_t left_ = 0, next_chunk_ = 16u << 10;
+ private:
+  static thread_local TreeReader* current_;
+  const Use& use_;
+  TreeReader* outer_;
+  bool seen_ = false;
+  std::exception_ptr thrown_;
 };
+thread_local TreeReader* TreeReader::current_ = nullptr;
 
-struct Parsed {
-  std::unique_ptr<Arena> memory;
-  const PgQuery__ParseResult* tree = nullptr;  // in `memory`
-  std::string error;
-  std::uint32_t error_offset = 0;
+struct ParseError {
+  std::string message;  // empty: none
+  std::uint32_t offset = 0;
 };
 
 std::uint32_t byteOfCharacter(std::string_view text, int character) {  // from 1
@@ -99,23 +106,26 @@ std::uint32_t byteOfCharacter(std::string_view text, int character) {  // from 1
   return byte;
 }
 
-Parsed parse(const std::string& text) {
-  Parsed parsed;
+// Calls `use` with the tree of a text that has statements and no error.
+ParseError parse(const std::string& text, const TreeReader::Use& use) {
+  TreeReader reader(use);
   PgQueryProtobufParseResult result = [&] {
     const StderrGuard guard;
     return pg_query_parse_protobuf(text.c_str());
   }();
+  ParseError error;
   if (result.error) {
-    parsed.error = fmt::format("PostgreSQL {} grammar: {}", grammarVersion(), result.error->message);
-    parsed.error_offset = byteOfCharacter(text, result.error->cursorpos);
-  } else {
-    parsed.memory = std::make_unique<Arena>();
-    parsed.tree = pg_query__parse_result__unpack(parsed.memory->allocator(), result.parse_tree.len,
-                                                 reinterpret_cast<const std::uint8_t*>(result.parse_tree.data));
-    if (!parsed.tree) parsed.error = "the parse tree could not be read";
+    error = {fmt::format("PostgreSQL {} grammar: {}", grammarVersion(), result.error->message), byteOfCharacter(text, result.error->cursorpos)};
+  } else if (!reader.seen()) {
+    PgQuery__ParseResult* tree =
+        pg_query__parse_result__unpack(nullptr, result.parse_tree.len, reinterpret_cast<const std::uint8_t*>(result.parse_tree.data));
+    if (tree) reader.see(*tree);
+    else error.message = "the parse tree could not be read";
+    if (tree) pg_query__parse_result__free_unpacked(tree, nullptr);
   }
   pg_query_free_protobuf_parse_result(result);
-  return parsed;
+  reader.rethrow();
+  return error;
 }
 
 // Word tokens that name a lock function and open a bracket.
@@ -219,8 +229,15 @@ struct Attempt {
   std::string text;  // what the parser saw
   TokenIndex tokens;
   std::vector<RewrittenPlaceholder> placeholders;
-  Parsed parsed;
+  ParseError error;
 };
+using UseAttempt = std::function<void(const Attempt&, const PgQuery__ParseResult&)>;
+
+// True: it went well.
+bool parse(Attempt& a, const UseAttempt& use) {
+  a.error = parse(a.text, [&](const PgQuery__ParseResult& tree) { use(a, tree); });
+  return a.error.message.empty();
+}
 
 // "@name" is sqlc's parameter; PostgreSQL would read the prefix operator @ (absolute value), which people write with a space if
 // at all.
@@ -245,29 +262,26 @@ void listTemplates(Attempt& a) {
   }
 }
 
-// As written, then rewritten (the other way round where placeholders look like operators). Returns the attempt that succeeded or
-// the first one with its error.
-std::unique_ptr<Attempt> attempt(std::string written) {
+// As written, then rewritten (the other way round where placeholders look like operators). `use` gets the attempt that succeeded, with its
+// tree; returned is that one, or the first one with its error.
+std::unique_ptr<Attempt> attempt(std::string written, const UseAttempt& use) {
   auto first = std::make_unique<Attempt>(std::move(written));
   const std::string& text = first->text;
   if (text.find('\0') != std::string::npos) {
-    first->parsed.error = "NUL byte in the statement";
-    first->parsed.error_offset = static_cast<std::uint32_t>(text.find('\0'));
+    first->error = {"NUL byte in the statement", static_cast<std::uint32_t>(text.find('\0'))};
     return first;
   }
-  if (tooLarge(first->tokens, first->parsed.error)) return first;
+  if (tooLarge(first->tokens, first->error.message)) return first;
   const bool rewrite_first = hasNamedParameter(text);
   if (!rewrite_first) {
-    first->parsed = parse(text);
-    if (first->parsed.tree) {
-      listTemplates(*first);
-      return first;
-    }
+    listTemplates(*first);
+    if (parse(*first, use)) return first;
+    first->placeholders.clear();
   }
   std::vector<RewrittenPlaceholder> placeholders;
   std::string rewritten = rewritePlaceholders(text, true, placeholders);
   if (rewritten.size() != text.size() || rewritten == text) {
-    if (rewrite_first) first->parsed = parse(text);
+    if (rewrite_first) parse(*first, use);
     return first;
   }
   auto second = std::make_unique<Attempt>(std::move(rewritten));
@@ -275,9 +289,8 @@ std::unique_ptr<Attempt> attempt(std::string written) {
   std::ranges::sort(second->placeholders, {}, &RewrittenPlaceholder::begin);
   std::string error;
   if (tooLarge(second->tokens, error)) return first;
-  second->parsed = parse(second->text);
-  if (second->parsed.tree) return second;
-  if (rewrite_first) first->parsed = parse(text);
+  if (parse(*second, use)) return second;
+  if (rewrite_first) parse(*first, use);
   return first;
 }
 
@@ -302,16 +315,31 @@ void runSafely(std::string_view text, F f) {
 
 }  // namespace
 
+extern "C" {
+std::size_t __real_pg_query__parse_result__get_packed_size(const PgQuery__ParseResult* tree);
+std::size_t __real_pg_query__parse_result__pack(const PgQuery__ParseResult* tree, std::uint8_t* out);
+
+std::size_t __wrap_pg_query__parse_result__get_packed_size(const PgQuery__ParseResult* tree) {
+  TreeReader* const reader = TreeReader::current();
+  if (!reader) return __real_pg_query__parse_result__get_packed_size(tree);
+  reader->see(*tree);
+  return 0;
+}
+
+std::size_t __wrap_pg_query__parse_result__pack(const PgQuery__ParseResult* tree, std::uint8_t* out) {
+  return TreeReader::current() ? 0 : __real_pg_query__parse_result__pack(tree, out);
+}
+}
+
 int grammarVersion() { return PG_VERSION_NUM / 10000; }
 
 ParsedStatement parseStatement(const MappedText& text, const LineIndex& lines) {
   ParsedStatement out;
   runSafely(text.text(), [&] {
-    const auto a = attempt(text.text());
-    if (!a->parsed.tree)
-      out = degraded(text, lines, a->tokens, a->parsed.error, a->parsed.error_offset);
-    else
-      out = lowered({text, 0, a->text, lines, a->tokens, a->placeholders}, *a->parsed.tree);
+    const auto a = attempt(text.text(), [&](const Attempt& good, const PgQuery__ParseResult& tree) {
+      out = lowered({text, 0, good.text, lines, good.tokens, good.placeholders}, tree);
+    });
+    if (!a->error.message.empty()) out = degraded(text, lines, a->tokens, a->error.message, a->error.offset);
   });
   return out;
 }
@@ -320,24 +348,19 @@ std::optional<Query> parseExpression(const MappedText& text, const LineIndex& li
   std::optional<Query> query;
   runSafely(text.text(), [&] {
     constexpr std::string_view kSelect = "SELECT ";
-    const auto a = attempt(std::string(kSelect) + text.text());
-    if (!a->parsed.tree) {
-      error = a->parsed.error;
-      return;
-    }
-    const auto& tree = *a->parsed.tree;
-    if (tree.n_stmts != 1 || tree.stmts[0]->stmt->node_case != PG_QUERY__NODE__NODE_SELECT_STMT) {
-      error = fmt::format("PostgreSQL {} grammar: not an expression", grammarVersion());
-      return;
-    }
-    ParsedStatement parsed = lowered({text, kSelect.size(), a->text, lines, a->tokens, a->placeholders}, tree);
-    if (parsed.events.size() == 1 && !parsed.events[0].statement.empty() && !parsed.events[0].statement[0].query.empty()) {
-      query = std::move(parsed.events[0].statement[0].query[0]);
-      if (!text.text().empty())
-        query->range = lines.range(text.toFile(0), text.toFile(static_cast<std::uint32_t>(text.text().size()) - 1) + 1);
-    } else {
-      error = "not an expression";
-    }
+    bool select = false;
+    const auto a = attempt(std::string(kSelect) + text.text(), [&](const Attempt& good, const PgQuery__ParseResult& tree) {
+      select = tree.n_stmts == 1 && tree.stmts[0]->stmt->node_case == PG_QUERY__NODE__NODE_SELECT_STMT;
+      if (!select) return;
+      ParsedStatement parsed = lowered({text, kSelect.size(), good.text, lines, good.tokens, good.placeholders}, tree);
+      if (parsed.events.size() == 1 && !parsed.events[0].statement.empty() && !parsed.events[0].statement[0].query.empty())
+        query = std::move(parsed.events[0].statement[0].query[0]);
+    });
+    if (!a->error.message.empty()) error = a->error.message;
+    else if (!select) error = fmt::format("PostgreSQL {} grammar: not an expression", grammarVersion());
+    else if (!query) error = "not an expression";
+    else if (!text.text().empty())
+      query->range = lines.range(text.toFile(0), text.toFile(static_cast<std::uint32_t>(text.text().size()) - 1) + 1);
   });
   return query;
 }

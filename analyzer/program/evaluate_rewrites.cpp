@@ -395,12 +395,17 @@ void foldLevel(Level& level, Tree& tree) {
 
 namespace {
 
-// FOR UPDATE and its like, at any depth (contain_dml).
+// FOR UPDATE and its like, of the level or an arm of it.
+bool locksOwnRows(const Level& level) {
+  return (level.source && !level.source->locking.empty()) || std::any_of(level.arms.begin(), level.arms.end(), locksOwnRows);
+}
+
+// At any depth (contain_dml).
 bool locksRows(const Level& level) {
-  const auto own = [](const Level& l) { return l.source && !l.source->locking.empty(); };
-  bool found = own(level) || std::any_of(level.arms.begin(), level.arms.end(), locksRows);
-  forEachLeaf(level, [&](const Leaf& leaf) { found = found || std::any_of(leaf.query.begin(), leaf.query.end(), locksRows); });
-  forEachTerm(level, [&](const Term& t) { found = found || std::any_of(t.query.begin(), t.query.end(), own); });
+  const auto any = [](const std::vector<Level>& levels) { return std::any_of(levels.begin(), levels.end(), locksOwnRows); };
+  bool found = locksOwnRows(level);
+  forEachLeaf(level, [&](const Leaf& leaf) { found = found || any(leaf.query); });
+  forEachTerm(level, [&](const Term& t) { found = found || any(t.query); });
   return found;
 }
 

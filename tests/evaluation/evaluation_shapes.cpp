@@ -373,6 +373,10 @@ TEST_CASE("statements made to be slow are given up, not waited for") {
             std::to_string(i - 1) + " b)";
   see(ctes + " SELECT pg_advisory_lock(id) FROM c59");
 
+  std::string deep = "SELECT id FROM jobs";
+  for (int i = 0; i < 60; ++i) deep = "SELECT id FROM (" + deep + " OFFSET 0) q" + std::to_string(i);
+  see("WITH c AS (" + deep + ") SELECT pg_advisory_lock(id) FROM c");
+
   std::string terms = "SELECT id FROM jobs WHERE true";
   for (int i = 0; i < 1500; ++i) terms += " AND pg_try_advisory_lock(id + " + std::to_string(i) + ")";
   see(terms);

@@ -472,13 +472,12 @@ void FunctionReader::add(HostCall call, const Expr& whole) {
   code_.calls.push_back(std::move(call));
 }
 
-void FunctionReader::setTexts(HostCall& call, const Texts& texts) {
+void addTexts(HostCall& call, const Texts& texts) {
   for (const Text& t : texts) {
     HostText text;
     for (const TextPiece& p : t) {
       HostPiece piece;
       piece.text = p.text, piece.places = p.places, piece.quoted = p.quoted, piece.range = p.range;
-      used_.insert(p.literals.begin(), p.literals.end());
       if (p.hole) {
         const auto same = std::find(call.holes.begin(), call.holes.end(), *p.hole);
         piece.hole = static_cast<std::int32_t>(same - call.holes.begin());
@@ -488,6 +487,12 @@ void FunctionReader::setTexts(HostCall& call, const Texts& texts) {
     }
     call.texts.push_back(std::move(text));
   }
+}
+
+void FunctionReader::setTexts(HostCall& call, const Texts& texts) {
+  addTexts(call, texts);
+  for (const Text& t : texts)
+    for (const TextPiece& p : t) used_.insert(p.literals.begin(), p.literals.end());
 }
 
 void FunctionReader::setArguments(HostCall& call, const std::vector<const Expr*>& arguments) {

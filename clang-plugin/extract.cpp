@@ -109,16 +109,7 @@ class UnitReader : public RecursiveASTVisitor<UnitReader> {
     call.connection = call.made = "this." + field.getNameAsString();
     if (model->sql < 0 || static_cast<std::size_t>(model->sql) >= arguments.size()) return call;
     ValueReader values(memory_.context, places_, nullptr);
-    for (const Text& t : values.texts(arguments[static_cast<std::size_t>(model->sql)])) {
-      HostText text;
-      for (const TextPiece& p : t) {
-        HostPiece piece;
-        piece.text = p.text, piece.places = p.places, piece.range = p.range;
-        if (p.hole) piece.hole = static_cast<std::int32_t>(call.holes.size()), call.holes.push_back(*p.hole);
-        text.pieces.push_back(std::move(piece));
-      }
-      call.texts.push_back(std::move(text));
-    }
+    addTexts(call, values.texts(arguments[static_cast<std::size_t>(model->sql)]));
     return call;
   }
 

@@ -54,6 +54,9 @@ struct Sources {
   bool moved = false;  // emptied: std::move, reset(), release()
 };
 
+// Appends the alternatives of a text to a call; equal holes are one.
+void addTexts(HostCall& call, const Texts& texts);
+
 class FunctionReader {
  public:
   FunctionReader(UnitMemory& unit, const clang::FunctionDecl& function);

@@ -13,6 +13,7 @@
 // constructor is none: it lives as short as its scope.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -35,13 +36,6 @@ bool endsTransactions(const Function& f) {
 
 // --- transactions of objects
 
-// "ns::Class" of "ns::Class::lock(int)".
-std::string classOf(const Function& f) {
-  const std::string name = hostDisplayName(f.name);
-  const std::size_t at = name.rfind("::");
-  return at == std::string::npos ? std::string() : name.substr(0, at);
-}
-
 bool isConstructor(const Function& f) { return hostDisplayName(f.name).ends_with(std::string("::") + kHostConstructor); }
 
 struct Lasting {  // a transaction that is as old as an object of the class
@@ -49,25 +43,20 @@ struct Lasting {  // a transaction that is as old as an object of the class
   const HostCall* begin = nullptr;
 };
 
-bool opensSession(const Program& program, const std::string& of_class) {
-  for (const Routine& r : program.catalogue.routines)
-    if (!r.function->host.empty() && classOf(*r.function) == of_class)
-      for (const HostCall& c : r.function->host[0].calls)
-        if (c.kind == HostCallKind::Connect && isWithin(c.connection, "this")) return true;
-  return false;
-}
-
 void checkObjects(const Program& program, Report& report) {
   const LockStates& locks = *program.locks;
   std::map<std::string, std::vector<Lasting>> lasting;
+  std::set<std::string> connecting;  // classes that open a session of their own
   for (const Routine& r : program.catalogue.routines)
     if (!r.function->host.empty())
-      for (const HostCall& c : r.function->host[0].calls)
-        if (c.lasting) lasting[classOf(*r.function)].push_back({r.unit, &c});
+      for (const HostCall& c : r.function->host[0].calls) {
+        if (c.lasting) lasting[hostScope(r.function->name)].push_back({r.unit, &c});
+        if (c.kind == HostCallKind::Connect && isWithin(c.connection, "this")) connecting.insert(hostScope(r.function->name));
+      }
   if (lasting.empty()) return;
   for (const FunctionLocks& f : locks.functions) {
     if (!isJudged(program, f) || !isHost(f) || f.constructor != nullptr) continue;
-    const auto own = lasting.find(classOf(*f.function));
+    const auto own = lasting.find(hostScope(f.function->name));
     if (own == lasting.end()) continue;
     for (const EventId id : f.events) {
       const LockEvent& e = locks.event(id);
@@ -75,7 +64,7 @@ void checkObjects(const Program& program, Report& report) {
       const auto on = std::find_if(own->second.begin(), own->second.end(), [&](const Lasting& t) {
         return sameSession(f.session, t.begin->made) || sameSession(f.session, t.begin->connection);
       });
-      if (on == own->second.end() || (isConstructor(*f.function) && !opensSession(program, own->first))) continue;
+      if (on == own->second.end() || (isConstructor(*f.function) && !connecting.contains(own->first))) continue;
       Finding& finding = reportAt(
           report, e, e.range,
           fmt::format("The lock {} is taken in a transaction that no method of {} ends: it stays open as long as the object lives, the session is idle in transaction, and "

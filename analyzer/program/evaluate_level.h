@@ -99,6 +99,7 @@ class LevelRun {
   void condition(std::size_t index);
   bool gainsNothingFromJoins(const std::set<int>& mine) const;
   void against(Flow& f, std::size_t q, std::size_t p, const std::set<int>& mine) const;
+  Flow gateFlow(std::size_t index) const;
   void gate(std::size_t index);
   void gateBeforeFalse(std::size_t index, const SourceRange& condition);
   void outerConditions(const FromNode& node);

@@ -95,10 +95,15 @@ void LevelRun::against(Flow& f, std::size_t q, std::size_t p, const std::set<int
   discard(f, Rows::Superset, Sureness::Always, Cause::OtherCondition, range, !row_less);
 }
 
-void LevelRun::gate(std::size_t index) {
+// A condition without columns is asked once, before any row.
+Flow LevelRun::gateFlow(std::size_t index) const {
   Flow f = demand_;
-  f.many = false, f.row_leaves = leaves_, f.position = positionOf(level_.where[index]);
-  f.limited = false;
+  f.many = f.limited = false, f.row_leaves = leaves_, f.position = positionOf(level_.where[index]);
+  return f;
+}
+
+void LevelRun::gate(std::size_t index) {
+  Flow f = gateFlow(index);
   for (std::size_t p = 0; p < level_.where.size(); ++p)
     if (p != index && where_conditions_[p].gate) f.guard = {Cause::GuardedBranch, level_.where[p].range()};
   // Over a UNION ALL the gate is copied into each arm, over a partitioned table to each partition (from 16 on also in a join); an InitPlan stays one.
@@ -111,8 +116,7 @@ void LevelRun::gate(std::size_t index) {
 }
 
 void LevelRun::gateBeforeFalse(std::size_t index, const SourceRange& condition) {
-  Flow f = demand_;
-  f.many = f.limited = false, f.row_leaves = leaves_, f.position = positionOf(level_.where[index]);
+  Flow f = gateFlow(index);
   if (f.runs > Runs::NeedNot) f.runs = Runs::NeedNot, f.runs_blame = {Cause::ConstantFalse, condition}, f.runs_sureness = Sureness::ByPlan;
   runTerm(level_.where[index], {&f, nullptr, nullptr, true}, tree_);
 }

@@ -9,19 +9,12 @@ namespace {
 
 constexpr std::size_t kMostPlaces = 200;  // functions looked at for one session
 
-// "ns::Class" of "ns::Class::lock(PGconn *, int)"; empty for what has no scope.
-std::string scopeOf(const std::string& name) {
-  const std::string display = hostDisplayName(name);
-  const std::size_t at = display.rfind("::");
-  return at == std::string::npos ? std::string() : display.substr(0, at);
-}
-
 }  // namespace
 
 HostConnections::HostConnections(const Program& program, HostPaths& paths) : paths_(paths) {
   for (const Routine& r : program.catalogue.routines) {
     if (r.function->kind != FunctionKind::HostFunction || r.function->host.empty()) continue;
-    if (std::string scope = scopeOf(r.function->name); !scope.empty()) of_class_[scope].push_back(r.function);
+    if (std::string scope = hostScope(r.function->name); !scope.empty()) of_class_[scope].push_back(r.function);
     const std::vector<HostCall>& calls = r.function->host[0].calls;
     for (std::size_t i = 0; i < calls.size(); ++i) {
       const Place place{r.function, static_cast<std::int32_t>(i)};
@@ -61,7 +54,7 @@ std::vector<HostConnection> HostConnections::of(const Function& function, const 
         if (const Function* callee = paths_.find(c.name)) look(callee, paths_.canonical(*callee, "return" + path.substr(c.made.size())));
     if (isLocalPath(path)) continue;
     if (isWithin(path, "this"))  // its class's other methods: a constructor may have opened it, or got it from its caller
-      if (const auto methods = of_class_.find(scopeOf(f->name)); methods != of_class_.end())
+      if (const auto methods = of_class_.find(hostScope(f->name)); methods != of_class_.end())
         for (const Function* m : methods->second) {
           addOpenedIn(m, path);
           if (std::string from = paths_.canonical(*m, path); from != path) look(m, std::move(from));

@@ -20,6 +20,13 @@ inline bool sameSession(std::string_view a, std::string_view b) { return isWithi
 // It is made in the function itself, and nobody else has it.
 inline bool isLocalPath(std::string_view path) { return path.starts_with("local ") || path.starts_with("made "); }
 
+// "ns::Class" of "ns::Class::lock(PGconn *, int)"; empty for what has no scope.
+inline std::string hostScope(const std::string& name) {
+  const std::string display = hostDisplayName(name);
+  const std::size_t at = display.rfind("::");
+  return at == std::string::npos ? std::string() : display.substr(0, at);
+}
+
 class HostPaths {
  public:
   explicit HostPaths(const Program& program);

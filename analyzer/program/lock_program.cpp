@@ -137,11 +137,11 @@ class Analysis {
     std::map<std::string, Class> classes;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       if (candidates[i].function->kind != FunctionKind::HostFunction) continue;
-      const std::string name = hostDisplayName(candidates[i].function->name);
-      const std::size_t at = name.rfind("::");
-      if (at == std::string::npos) continue;
-      const std::string own = name.substr(at + 2);
-      Class& c = classes[name.substr(0, at)];
+      const std::string& name = candidates[i].function->name;
+      const std::string scope = hostScope(name);
+      if (scope.empty()) continue;
+      const std::string own = hostDisplayName(name).substr(scope.size() + 2);
+      Class& c = classes[scope];
       (own == kHostConstructor ? c.constructors : own == kHostDestructor ? c.destructors : c.others).push_back(i);
     }
     for (const auto& [scope, c] : classes)

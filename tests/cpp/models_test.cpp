@@ -2,14 +2,13 @@
 // are installed). Each finds the statement at its line, and the key.
 #include <doctest/doctest.h>
 
-#include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "support/check.h"
+#include "combined_unit.h"
 
 namespace fs = std::filesystem;
 using namespace pglocklint::test;
@@ -117,12 +116,8 @@ const Use kUses[] = {
 };
 
 std::set<std::string> keysOf(const fs::path& folder) {
-  const Outcome outcome = run({PGLOCKLINT_BIN, "keys", "--format", "json", "."}, folder);
   std::set<std::string> keys;
-  const auto json = nlohmann::json::parse(outcome.out, nullptr, false);
-  CHECK_MESSAGE(!json.is_discarded(), outcome.out, outcome.err);
-  if (!json.is_discarded())
-    for (const auto& key : json.at("keys")) keys.insert(key.at("text").get<std::string>());
+  for (const auto& key : keysIn(folder)) keys.insert(key.at("text").get<std::string>());
   return keys;
 }
 
@@ -131,61 +126,33 @@ void write(const fs::path& path, const std::string& text) { std::ofstream(path, 
 }  // namespace
 
 TEST_CASE("what each library sends and binds") {
-  // One unit for each library, because reading its headers costs more than all uses together: each use in a namespace of its own. A use that declares the
-  // library itself is a unit alone.
-  std::map<std::string, std::string> includes, bodies;
-  struct Stands {
-    std::string file, scope;
-    int begin = 0, end = 0;
-  };
-  std::vector<Stands> stand;
-  for (std::size_t i = 0; i < std::size(kUses); ++i) {
-    const std::string name = kUses[i].name, code = kUses[i].code, scope = "use" + std::to_string(i);
-    const bool alone = code.find("\nnamespace ") != std::string::npos;
-    const std::string file = (alone ? scope : name.substr(0, name.find_first_of(" :"))) + ".cpp";
-    std::istringstream lines(code);
-    std::string body;
-    for (std::string line; std::getline(lines, line);) {
-      std::string& part = line.starts_with("#include") ? includes[file] : body;
-      if (&part == &body || part.find(line + "\n") == std::string::npos) part += line + "\n";
-    }
-    bodies[file] += alone ? body : "namespace " + scope + " {\n" + body + "}\n";
-    stand.push_back({file, alone ? "" : scope});
-  }
+  // One unit for each library; a use that declares the library itself is a unit alone.
   const TemporaryFolder folder;
-  for (const auto& [file, body] : bodies) write(folder.path() / file, includes[file] + body);
-  for (Stands& s : stand) {
-    const std::string text = includes[s.file] + bodies[s.file];
-    const auto lineAt = [&](std::size_t at) { return 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(std::min(at, text.size())), '\n')); };
-    const std::size_t begin = s.scope.empty() ? 0 : text.find("namespace " + s.scope + " {\n");
-    REQUIRE(begin != std::string::npos);
-    s.begin = lineAt(begin);
-    s.end = s.scope.empty() ? lineAt(text.size()) : lineAt(text.find("\nnamespace use", begin + 1));
-  }
+  std::map<std::string, CombinedUnit> units;
+  const auto scopeOf = [](const Use& use) { return "use" + std::to_string(&use - kUses); };
+  const auto isAlone = [](const Use& use) { return std::string_view(use.code).find("\nnamespace ") != std::string_view::npos; };
+  const auto fileOf = [&](const Use& use) {
+    const std::string_view name = use.name;
+    return isAlone(use) ? scopeOf(use) + ".cpp" : std::string(name.substr(0, name.find_first_of(" :"))) + ".cpp";
+  };
+  for (const Use& use : kUses)
+    if (isAlone(use)) write(folder.path() / fileOf(use), use.code);
+    else units.try_emplace(fileOf(use), fileOf(use)).first->second.add(scopeOf(use), use.code);
+  for (const auto& [file, unit] : units) unit.write(folder.path());
 
-  const Outcome outcome = run({PGLOCKLINT_BIN, "keys", "--format", "json", "."}, folder.path());
-  const auto json = nlohmann::json::parse(outcome.out, nullptr, false);
-  REQUIRE_MESSAGE(!json.is_discarded(), outcome.out, outcome.err);
+  const nlohmann::json keys = keysIn(folder.path());
   const CheckRun checked = check(folder.path(), {"."});
   CHECK_MESSAGE(checked.report.at("coverage").at("units").empty(), checked.report.at("coverage").dump());
   for (const auto& finding : checked.report.at("findings")) CHECK_MESSAGE(finding.at("code") != "AL206", finding.dump());
   int sites = 0;
-  for (std::size_t i = 0; i < std::size(kUses); ++i) {
-    const Use& use = kUses[i];
+  for (const Use& use : kUses) {
     const std::string name = use.name;
-    std::set<std::string> found;
-    int here = 0;
-    for (const auto& key : json.at("keys"))
-      for (const auto& site : key.at("sites")) {
-        const int line = site.at("line");
-        if (site.at("file") != stand[i].file || line < stand[i].begin || line > stand[i].end) continue;
-        found.insert(key.at("text").get<std::string>());
-        ++here;
-      }
-    std::string keys;
-    for (const std::string& k : found) keys += k + " ";
-    CHECK_MESSAGE(found == use.keys, name, ": ", keys);
-    CHECK_MESSAGE(here == use.sites, name);
+    const Stands where = isAlone(use) ? Stands{fileOf(use), 1, std::numeric_limits<int>::max()} : units.at(fileOf(use)).find(scopeOf(use));
+    const std::vector<std::string> found = sitesIn(keys, where);
+    std::string listed;
+    for (const std::string& k : found) listed += k + " ";
+    CHECK_MESSAGE(std::set<std::string>(found.begin(), found.end()) == use.keys, name, ": ", listed);
+    CHECK_MESSAGE(static_cast<int>(found.size()) == use.sites, name, ": ", listed);
     sites += use.sites;
   }
   CHECK(checked.report.at("coverage").at("call_sites") == sites);

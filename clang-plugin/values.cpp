@@ -398,6 +398,7 @@ HostValue ValueReader::unknown(const Expr* e, std::string why) const {
 
 HostValue ValueReader::value(const Expr* e) {
   if (!e) return {};
+  if (e->getType().isNull()) return unknown(e, "of a type that is not known");  // Unknown x(a, b): clang keeps the arguments, with no type
   if (depth_ > kMaxDepth || ++steps_ > kMaxSteps) return unknown(e, "too large to follow");
   const Nest nest(depth_);
   return valueAt(e);

@@ -141,6 +141,13 @@ TEST_CASE("missing headers and errors do not hide what can be read") {
   const CheckRun run = p.check({"--enable", "magic-key"});
   CHECK(run.findings == std::vector<Reported>{{"a.cpp", 4, "magic-key"}});
   CHECK(unitsNotRead(run) == std::set<std::string>{"a.cpp degraded"});
+  // Objects of unknown classes: clang keeps what they are made of, without types.
+  p.write("a.cpp",
+          "#include \"not/there.h\"\n#include <libpq-fe.h>\nvoid f(PGconn* c) { Unknown u(\"a\", 1); lost(u); std::string s(\"b\", 2); lost(s); }\n"
+          "void g(PGconn* c) { PQclear(PQexec(c, \"SELECT pg_advisory_lock(7)\")); }\n");
+  const CheckRun objects = p.check({"--enable", "magic-key"});
+  CHECK(objects.findings == std::vector<Reported>{{"a.cpp", 4, "magic-key"}});
+  CHECK(unitsNotRead(objects) == std::set<std::string>{"a.cpp degraded"});
 }
 
 TEST_CASE("an unknown function that is given lock SQL runs it") {

@@ -16,6 +16,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
+#include <unordered_map>
 
 #include "program/program.h"
 #include "program/walk.h"
@@ -61,6 +63,8 @@ class Order {
       const auto ways = both_ways_.find(c.edges[0].function);
       return c.same_class && ways != both_ways_.end() && ways->second.contains({c.edges[0].wanted, c.edges[0].held});
     });
+    for (const auto& [ends, list] : edges_) sorted_.push_back(ends);
+    std::sort(sorted_.begin(), sorted_.end());
     pairs();
     longer();
     std::stable_sort(cycles_.begin(), cycles_.end(), [&](const OrderCycle& a, const OrderCycle& b) { return placeOf(a.edges[0]) < placeOf(b.edges[0]); });
@@ -69,6 +73,11 @@ class Order {
 
  private:
   using Node = std::uint32_t;
+  struct Ends {
+    Node held, wanted;
+    std::uint64_t packed() const { return std::uint64_t{held} << 32 | wanted; }
+    static Ends of(std::uint64_t packed) { return {static_cast<Node>(packed >> 32), static_cast<Node>(packed)}; }
+  };
   static constexpr Node kNotAsked = ~0U, kNoNode = ~0U - 1;
   using Gates = std::vector<std::pair<KeyId, LockMode>>;
 
@@ -105,6 +114,8 @@ class Order {
     };
     if (holds(mode) || holds(LockMode::Exclusive)) return;
     if (std::any_of(held_inside.begin(), held_inside.end(), [&](const auto& h) { return h.first == wanted; })) return;
+    if (event != told_event_ || inner != told_inner_ || wanted != told_wanted_ || mode != told_mode_)
+      told_event_ = event, told_inner_ = inner, told_wanted_ = wanted, told_mode_ = mode, told_holds_.clear();  // not an alternative of the last state
     OrderEdge edge{kUnknownKey, wanted, mode, mode, -1, event, inner, f.unit, f.function, nullptr};
     const auto gates = [&] {  // the same for all edges
       if (edge.gates) return;
@@ -115,6 +126,9 @@ class Order {
     };
     for (const Hold& h : s.holds) {
       if (h.key == wanted || h.taken.empty() || !firmly(h, locks_.keys.at(h.key))) continue;
+      const std::tuple told(h.key, h.mode, h.taken.front());
+      if (std::find(told_holds_.begin(), told_holds_.end(), told) != told_holds_.end()) continue;
+      told_holds_.push_back(told);
       edge.held = h.key, edge.held_mode = h.mode, edge.taken = h.taken.front();
       add(edge, gates);
     }
@@ -137,7 +151,7 @@ class Order {
       return;
     }
     if (a == kNoNode || b == kNoNode) return;
-    std::vector<OrderEdge>& all = edges_[{a, b}];
+    std::vector<OrderEdge>& all = edges_[Ends{a, b}.packed()];
     const bool known = all.size() >= kMostWitnesses || std::any_of(all.begin(), all.end(), [&](const OrderEdge& x) {
       return x.event == e.event && x.taken == e.taken && x.inner == e.inner && x.held_mode == e.held_mode && x.wanted_mode == e.wanted_mode;
     });
@@ -192,10 +206,12 @@ class Order {
   static bool waits(const OrderEdge& x, const OrderEdge& y) { return conflict(x.wanted_mode, y.held_mode); }
 
   void pairs() {
-    for (const auto& [ends, forward] : edges_) {
-      if (ends.first >= ends.second) continue;
-      const auto back = edges_.find({ends.second, ends.first});
+    for (const std::uint64_t packed : sorted_) {
+      const Ends ends = Ends::of(packed);
+      if (ends.held >= ends.wanted) continue;
+      const auto back = edges_.find(Ends{ends.wanted, ends.held}.packed());
       if (back == edges_.end()) continue;
+      const std::vector<OrderEdge>& forward = edges_.at(packed);
       const auto meet = [&](const OrderEdge& x, const OrderEdge& y) { return waits(x, y) && waits(y, x) && !gated(x, y); };
       std::vector<const OrderEdge*> one, other;
       for (const OrderEdge& x : forward)
@@ -204,7 +220,7 @@ class Order {
         if (std::any_of(forward.begin(), forward.end(), [&](const OrderEdge& x) { return meet(x, y); })) other.push_back(&y);
       if (one.empty() || other.empty()) continue;
       reportPair(one, other, meet);
-      joined_.insert(ends.first), joined_.insert(ends.second);
+      joined_.insert(ends.held), joined_.insert(ends.wanted);
     }
   }
 
@@ -236,7 +252,7 @@ class Order {
   // Circles of three and more, where no two of the classes have been reported: the shortest through each class.
   void longer() {
     std::map<Node, std::vector<Node>> next;
-    for (const auto& [ends, list] : edges_) next[ends.first].push_back(ends.second);
+    for (const std::uint64_t packed : sorted_) next[Ends::of(packed).held].push_back(Ends::of(packed).wanted);
     for (const auto& [start, unused] : next) {
       if (joined_.count(start)) continue;
       std::map<Node, Node> before;
@@ -268,7 +284,7 @@ class Order {
     while (nodes.back() != start) nodes.push_back(before.at(nodes.back()));
     std::reverse(nodes.begin(), nodes.end());
     std::vector<OrderEdge> chosen;
-    for (std::size_t i = 0; i < nodes.size(); ++i) chosen.push_back(edges_.at({nodes[i], nodes[(i + 1) % nodes.size()]}).front());
+    for (std::size_t i = 0; i < nodes.size(); ++i) chosen.push_back(edges_.at(Ends{nodes[i], nodes[(i + 1) % nodes.size()]}.packed()).front());
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       if (!waits(chosen[i], chosen[(i + 1) % chosen.size()])) return false;
       for (std::size_t j = i + 1; j < chosen.size(); ++j)
@@ -285,7 +301,13 @@ class Order {
   const LockStates& locks_;
   std::vector<Node> node_of_;  // by key
   std::map<std::pair<KeyForm, std::string>, Node> nodes_;
-  std::map<std::pair<Node, Node>, std::vector<OrderEdge>> edges_;
+  std::unordered_map<std::uint64_t, std::vector<OrderEdge>> edges_;  // by Ends
+  std::vector<std::uint64_t> sorted_;                                // its keys, once all are there
+  // What the alternatives of one event have said already.
+  EventId told_event_ = -1, told_inner_ = -1;
+  KeyId told_wanted_ = kUnknownKey;
+  LockMode told_mode_ = LockMode::Exclusive;
+  std::vector<std::tuple<KeyId, LockMode, EventId>> told_holds_;
   std::set<EventId> reported_;
   std::set<Node> joined_;
   std::set<std::pair<const Function*, EventId>> told_;

@@ -17,6 +17,12 @@ bool earlier(const Blame& a, const Blame& b) {
   return std::tie(a.range.begin, a.range.end, a.cause) < std::tie(b.range.begin, b.range.end, b.cause);
 }
 
+// One way to a call does without it, and its rows come out all the same: a guard for the call as a whole.
+void spare(Evaluation& e, const Evaluation& never) {
+  if (never.runs_blame.cause == Cause::ShortCircuit && e.runs > Runs::NeedNot && e.runs_blame.cause != Cause::GuardedBranch)
+    e.runs_blame = {Cause::GuardedBranch, never.runs_blame.range};
+}
+
 // The same call on two ways: the maximum, with the reasons of the one that decides.
 void combine(Site& site, const Evaluation& e, bool one_key = true) {
   Evaluation& old = site.evaluation;
@@ -25,10 +31,11 @@ void combine(Site& site, const Evaluation& e, bool one_key = true) {
     old = e;
     return;
   }
-  if (e.runs == Runs::Never) return;
+  if (e.runs == Runs::Never) return spare(old, e);
   if (old.runs == Runs::Never) {
+    const Evaluation never = old;
     old = e;
-    return;
+    return spare(old, never);
   }
   Evaluation both = e.rows > old.rows || (e.rows == old.rows && e.sureness < old.sureness) ? e : old;
   const Evaluation& other = both == e ? old : e;

@@ -458,10 +458,11 @@ void pinJoins(FromNode& node) {
   for (FromNode& side : node.sides) pinJoins(side);
 }
 
-// `nullable`: on a side of an outer join that may be filled up with NULLs. What is no plain column there is computed at its place and
-// carried up as a value that all of the sub-select's leaves belong to.
+// `nullable`: on a side of an outer join that may be filled up with NULLs. What is no plain column there, or below grouping sets, is
+// computed at its place and carried up as a value that all of the sub-select's leaves belong to.
 void merge(FromNode& node, Level& level, bool nullable, Tree& tree) {
   const int id = node.leaf.id;
+  const bool carries = nullable || level.grouping_sets;
   Level child = std::move(node.leaf.query[0]);
   const FromItem* source = node.source;
   node = FromNode{};
@@ -477,8 +478,8 @@ void merge(FromNode& node, Level& level, bool nullable, Tree& tree) {
     if (i >= 0 && child.targets[static_cast<std::size_t>(i)].name != "*") {
       used[static_cast<std::size_t>(i)] = true;
       const Term& target = child.targets[static_cast<std::size_t>(i)].term;
-      if (!nullable || !target.is(ExprKind::Const)) return target;
-      Term carried;  // NULL where its side is filled up: no constant to reckon with
+      if (!carries || !target.is(ExprKind::Const)) return target;
+      Term carried;  // NULL where its side is filled up or its group is of a set without it: no constant to reckon with
       carried.kind = ExprKind::Other, carried.source = target.source, carried.args.push_back(target);
       return carried;
     }
@@ -496,7 +497,7 @@ void merge(FromNode& node, Level& level, bool nullable, Tree& tree) {
   for (std::size_t i = 0; i < child.targets.size(); ++i) {
     const Term& target = child.targets[i].term;
     if (!used[i]) recordNever(target, Cause::PrunedTarget, target.range(), tree, CallPosition::SelectList);
-    else if (nullable && !target.is(ExprKind::Column)) pinJoins(node);
+    else if (carries && !target.is(ExprKind::Column)) pinJoins(node);
   }
   // What was merged may hold sub-selects of its own, at every depth.
   for (FromNode& side : node.sides) pullUp(side, level, nullable, tree);

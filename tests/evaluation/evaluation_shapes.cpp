@@ -351,6 +351,19 @@ TEST_CASE("what the fuzzer found: orders that are none") {
   CHECK(order("SELECT stable_lock(id), pg_try_advisory_lock(id) FROM jobs ORDER BY ts") == CallOrder::Defined);
 }
 
+TEST_CASE("a constant decides in one arm of a UNION ALL: the rows of that arm come out without the call") {
+  const Seen s = see("SELECT a.id FROM (SELECT g AS id, 4 AS n, pg_try_advisory_lock(0) FROM unnest(ARRAY[1, 2]) g UNION ALL "
+                     "SELECT id, n, pg_try_advisory_lock(1) FROM small) a WHERE pg_try_advisory_lock(a.id) OR a.n IS NOT NULL");
+  CHECK(s[2].runs == Runs::PerRow);
+  CHECK(s.blame(s[2].runs_blame) == "guarded-branch: a.n IS NOT NULL");
+}
+
+TEST_CASE("below grouping sets a constant of a sub-select may become NULL: it decides nothing") {
+  const std::string from = " FROM (SELECT g AS id, 4 AS kind FROM generate_series(1, 6) g WHERE pg_try_advisory_lock(g)) b WHERE b.kind = 1 ";
+  CHECK(see("SELECT b.kind" + from + "GROUP BY ROLLUP (b.kind)")[0].runs == Runs::PerRow);
+  CHECK(see("SELECT b.kind" + from + "GROUP BY b.kind")[0].runs == Runs::Never);
+}
+
 TEST_CASE("statements made to be slow are given up, not waited for") {
   const auto begin = std::chrono::steady_clock::now();
   std::string views = kTables, columns = "SELECT pg_try_advisory_lock(x) AS l, 'a' AS x0 FROM (SELECT 1 AS x) q";

@@ -219,14 +219,14 @@ class CleanupWalk {
     const Expr* init = v.getInit();
     if (v.isStaticLocal()) {
       const Cleanup* base = top_;
-      const bool guarded = init && !v.getTLSKind() && !v.hasConstantInitialization();
-      const Cleanup* guard = guarded ? push({.kind = CleanupKind::AbortGuard}) : nullptr;
-      if (init && guarded) expr(init, true);
+      const bool runs = init && !v.hasConstantInitialization();
+      const Cleanup* guard = runs && !v.getTLSKind() ? push({.kind = CleanupKind::AbortGuard}) : nullptr;
+      if (runs) expr(init, true);
       redo(base, [&](const Cleanup&, const Cleanup* was) { return was != guard; });
       return;
     }
     if (init) expr(init, true);
-    pushObject(v.getType(), {.variable = &v});
+    if (v.needsDestruction(context_) == QualType::DK_cxx_destructor) pushObject(v.getType(), {.variable = &v});
     if (v.hasAttr<CleanupAttr>()) push({.kind = CleanupKind::CleanupFunction, .variable = &v});
     if (const auto* parts = dyn_cast<DecompositionDecl>(&v))
       for (const BindingDecl* b : parts->bindings())
@@ -241,9 +241,10 @@ class CleanupWalk {
         pushObject(context_.getRecordType(c.getParent()), {});
       } else if (i->isBaseInitializer()) {
         const auto* base = i->getBaseClass()->getAsCXXRecordDecl();
-        for (const CXXBaseSpecifier& b : c.getParent()->bases())
+        const CXXRecordDecl& made = *c.getParent();
+        for (const CXXBaseSpecifier& b : i->isBaseVirtual() ? made.vbases() : made.bases())
           if (b.getType()->getAsCXXRecordDecl() == base) pushObject(b.getType(), {.base = &b});
-      } else if (const FieldDecl* f = i->getAnyMember(); f && !f->getParent()->isUnion()) {
+      } else if (const FieldDecl* f = i->getAnyMember()) {
         pushObject(f->getType(), {.field = f});
       }
     }
@@ -459,12 +460,9 @@ class CleanupWalk {
   void elements(QualType type, llvm::ArrayRef<Expr*> inits) {
     const Cleanup* base = top_;
     const auto* record = type->getAsCXXRecordDecl();
-    if (!record) {
-      bool first = true;
-      for (const Expr* i : inits) {
-        expr(i, true);
-        if (std::exchange(first, false)) pushObject(type, {.partial = true});
-      }
+    if (!record) {  // as many of an array's elements as are there
+      pushObject(type, {.partial = true});
+      for (const Expr* i : inits) expr(i, true);
       return complete(base);
     }
     auto bases = record->bases_begin();
@@ -498,7 +496,11 @@ class CleanupWalk {
       return expr(source, true);
     }
     arguments(e.arguments(), e);
-    if (!e.getConstructor()->isTrivial()) site(&e);
+    if (e.getConstructor()->isTrivial()) return;
+    const Cleanup* base = top_;
+    if (e.getType()->isArrayType()) pushObject(e.getType(), {.partial = true});
+    site(&e);
+    complete(base);
   }
 
   template <typename Range>

@@ -405,14 +405,14 @@ class Flow {
   void mark(const Deed& deed, const SourceRange& range, LockStateSet& states) {
     if (!deed.work && !deed.writes && !deed.reads) return;
     for (LockState& state : states)
-      for (Hold& h : state.holds) {
-        if (!h.mayHold()) continue;
+      state.holds.changeAll([&](Hold& h) {
+        if (!h.mayHold()) return;
         if (deed.writes && !h.written.known() && state.status != TransactionStatus::None)
           h.written = range, h.written_level = static_cast<std::uint32_t>(state.levels.size());
-        if (!deed.work) continue;
+        if (!deed.work) return;
         for (const std::uint32_t n : deed.names) h.worked.add(n);
         if (deed.names.empty() && h.worked.empty()) h.worked.add(kSomething);
-      }
+      });
   }
 
   // --- results ------------------------------------------------------------------------------------------------------------
@@ -575,8 +575,9 @@ class Flow {
       std::optional<LockState> after = afterCall(o, summary, id, s);
       if (!after) continue;
       if (summary.works)
-        for (Hold& h : after->holds)
+        after->holds.changeAll([](Hold& h) {
           if (h.mayHold() && h.worked.empty()) h.worked.add(kSomething);
+        });
       out.push_back({o.result, std::move(*after)});
     }
   }
@@ -767,7 +768,7 @@ class Flow {
             s.status = TransactionStatus::Explicit;
           }
         } else {
-          for (Hold& h : s.holds) h.must = 0;
+          s.holds.changeAll([](Hold& h) { h.must = 0; });
         }
         break;
       case TransactionVerb::CommitPrepared:
@@ -864,7 +865,7 @@ class Flow {
         break;
       case SessionVerb::Quit: return false;
       case SessionVerb::Include:  // another file's statements: they may take and release
-        for (Hold& h : s.holds) h.lo = std::min(h.lo, 0), h.must = 0;
+        s.holds.changeAll([](Hold& h) { h.lo = std::min(h.lo, 0), h.must = 0; });
         s.lost.clear();
         s.timeouts = Timeouts::all(TimeoutValue::Unknown);
         break;

@@ -19,6 +19,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "program/components.h"
 #include "program/program.h"
 #include "program/walk.h"
 
@@ -251,31 +252,39 @@ class Order {
 
   // Circles of three and more, where no two of the classes have been reported: the shortest through each class.
   void longer() {
-    std::map<Node, std::vector<Node>> next;
-    for (const std::uint64_t packed : sorted_) next[Ends::of(packed).held].push_back(Ends::of(packed).wanted);
-    for (const auto& [start, unused] : next) {
-      if (joined_.count(start)) continue;
-      std::map<Node, Node> before;
-      std::vector<Node> frontier{start};
-      bool closed = false;
-      for (std::size_t depth = 1; depth <= kLongestCycle && !frontier.empty() && !closed && before.size() < 500; ++depth) {
-        std::vector<Node> reached;
-        for (const Node n : frontier) {
-          const auto edges = next.find(n);
-          if (edges == next.end()) continue;
-          for (const Node m : edges->second) {
-            if (joined_.count(m)) continue;
-            if (m == start) {
-              closed = closeCycle(start, n, before);
-              if (closed) break;
-              continue;
-            }
-            if (before.try_emplace(m, n).second) reached.push_back(m);
+    std::vector<std::vector<std::size_t>> next(nodes_.size());
+    for (const std::uint64_t packed : sorted_) {
+      const Ends ends = Ends::of(packed);
+      if (!joined_.count(ends.held) && !joined_.count(ends.wanted)) next[ends.held].push_back(ends.wanted);
+    }
+    std::vector<std::size_t> starts;
+    for (const std::vector<std::size_t>& component : components(next.size(), [&](std::size_t n) -> const auto& { return next[n]; })) {
+      if (component.size() < 3) continue;  // two are a pair
+      starts.insert(starts.end(), component.begin(), component.end());
+      for (const std::size_t n : component)
+        std::erase_if(next[n], [&](std::size_t m) { return !std::binary_search(component.begin(), component.end(), m); });
+    }
+    std::sort(starts.begin(), starts.end());
+    for (const std::size_t start : starts)
+      if (!joined_.count(static_cast<Node>(start))) shortest(static_cast<Node>(start), next);
+  }
+
+  void shortest(Node start, const std::vector<std::vector<std::size_t>>& next) {
+    std::map<Node, Node> before;
+    std::vector<Node> frontier{start};
+    for (std::size_t depth = 1; depth <= kLongestCycle && !frontier.empty() && before.size() < 500; ++depth) {
+      std::vector<Node> reached;
+      for (const Node n : frontier)
+        for (const std::size_t s : next[n]) {
+          const Node m = static_cast<Node>(s);
+          if (joined_.count(m)) continue;
+          if (m == start) {
+            if (closeCycle(start, n, before)) return;
+          } else if (before.try_emplace(m, n).second) {
+            reached.push_back(m);
           }
-          if (closed) break;
         }
-        frontier = std::move(reached);
-      }
+      frontier = std::move(reached);
     }
   }
 

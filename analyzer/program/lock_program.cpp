@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "program/components.h"
 #include "program/lock_flow.h"
 
 namespace pglocklint {
@@ -9,50 +10,6 @@ namespace {
 
 constexpr int kMostRounds = 4;                 // through one cycle of calls
 constexpr std::size_t kMostAcquisitions = 24;  // of a summary
-
-// Strongly connected components, callees first (Tarjan, without recursion: call chains are as deep as the program is long).
-std::vector<std::vector<std::size_t>> components(const std::vector<LockEvents::Candidate>& nodes) {
-  struct Frame {
-    std::size_t node, next;
-  };
-  std::vector<int> number(nodes.size(), -1), low(nodes.size(), 0);
-  std::vector<bool> on_stack(nodes.size(), false);
-  std::vector<std::size_t> stack;
-  std::vector<std::vector<std::size_t>> found;
-  int counter = 0;
-  for (std::size_t root = 0; root < nodes.size(); ++root) {
-    if (number[root] >= 0) continue;
-    std::vector<Frame> frames{{root, 0}};
-    number[root] = low[root] = counter++;
-    stack.push_back(root), on_stack[root] = true;
-    while (!frames.empty()) {
-      Frame& f = frames.back();
-      const std::size_t node = f.node;
-      if (f.next < nodes[node].callees.size()) {
-        const std::size_t callee = nodes[node].callees[f.next++];
-        if (number[callee] < 0) {
-          number[callee] = low[callee] = counter++;
-          stack.push_back(callee), on_stack[callee] = true;
-          frames.push_back({callee, 0});
-        } else if (on_stack[callee]) {
-          low[node] = std::min(low[node], number[callee]);
-        }
-        continue;
-      }
-      frames.pop_back();
-      if (!frames.empty()) low[frames.back().node] = std::min(low[frames.back().node], low[node]);
-      if (low[node] != number[node]) continue;
-      std::vector<std::size_t>& component = found.emplace_back();
-      for (std::size_t member = nodes.size(); member != node;) {
-        member = stack.back();
-        stack.pop_back(), on_stack[member] = false;
-        component.push_back(member);
-      }
-      std::sort(component.begin(), component.end());
-    }
-  }
-  return found;
-}
 
 // The callee holds it for certain at that point.
 std::vector<std::pair<KeyId, LockMode>> heldFor(const LockStateSet& before) {
@@ -85,7 +42,8 @@ class Analysis {
     std::vector<FunctionLocks> results(candidates.size());
     states_.summaries.resize(candidates.size());
     std::vector<std::vector<EventId>> events(candidates.size());
-    for (const std::vector<std::size_t>& component : components(candidates)) {
+    const auto callees = [&](std::size_t i) -> const std::vector<std::size_t>& { return candidates[i].callees; };
+    for (const std::vector<std::size_t>& component : components(candidates.size(), callees)) {
       for (const std::size_t i : component) events[i] = reader_.read(candidates[i]);
       solve(component, candidates, events, results);
     }
@@ -172,11 +130,11 @@ class Analysis {
         apply(s, e, -1, states_.keys);
         takes |= e.hi > 0;
       }
-      for (Hold& h : s.holds) {
+      s.holds.changeAll([&](Hold& h) {
         h.taken.clear();
         for (const EventId id : states_.functions[k].events)
           if (states_.event(id).acquires() || states_.event(id).kind == LockEventKind::Call) h.taken.add(id);
-      }
+      });
       for (const Fact& f : o.left) learn(s, {f.text, {f.text}, f.value});
       addState(entry, std::move(s));
     }

@@ -49,17 +49,13 @@ int capped(int n) { return std::clamp(n, -kMany, kMany); }
 
 auto place(const Hold& h) { return std::tuple(h.key, h.mode); }
 
-Hold& holdOf(LockState& s, KeyId key, LockMode mode) {
-  const auto at = std::lower_bound(s.holds.begin(), s.holds.end(), std::tuple(key, mode),
-                                   [](const Hold& h, const auto& wanted) { return place(h) < wanted; });
-  if (at != s.holds.end() && at->key == key && at->mode == mode) return *at;
-  Hold h;
-  h.key = key, h.mode = mode;
-  return *s.holds.insert(at, std::move(h));
+// In a list of holds, const or not.
+auto lowerBound(auto& items, KeyId key, LockMode mode) {
+  return std::lower_bound(items.begin(), items.end(), std::tuple(key, mode), [](const auto& h, const auto& wanted) { return place(*h) < wanted; });
 }
 
 void dropEmpty(LockState& s) {
-  std::erase_if(s.holds, [](const Hold& h) { return h.lo == 0 && h.hi == 0 && h.may == 0; });
+  s.holds.eraseIf([](const Hold& h) { return h.lo == 0 && h.hi == 0 && h.may == 0; });
 }
 
 void recordLoss(LockState& s, LostLock lost) {
@@ -92,13 +88,15 @@ void mergeHold(Hold& into, const Hold& h) {
 // The hull of two states of one shape. A lock that only one of them mentions is not held in the other.
 void mergeInto(LockState& a, const LockState& b) {
   for (const Hold& h : b.holds) {
-    const bool fresh = a.find(h.key, h.mode) == nullptr;
-    Hold& own = holdOf(a, h.key, h.mode);
-    if (fresh) own = h, own.lo = std::min(h.lo, 0), own.hi = std::max(h.hi, 0), own.must = 0;
+    const Hold* known = a.find(h.key, h.mode);
+    if (known == &h) continue;
+    Hold& own = a.holds.change(h.key, h.mode);
+    if (known == nullptr) own = h, own.lo = std::min(h.lo, 0), own.hi = std::max(h.hi, 0), own.must = 0;
     else mergeHold(own, h);
   }
-  for (Hold& h : a.holds)
+  a.holds.changeAll([&](Hold& h) {
     if (b.find(h.key, h.mode) == nullptr) h.lo = std::min(h.lo, 0), h.hi = std::max(h.hi, 0), h.must = 0;
+  });
   for (const LostLock& l : b.lost)
     if (a.lost.size() < kMostLost && std::none_of(a.lost.begin(), a.lost.end(), [&](const LostLock& x) { return x.how == l.how && place(x.hold) == place(l.hold); }))
       a.lost.push_back(l);
@@ -164,13 +162,20 @@ TimeoutValue Timeouts::bound() const {
   return off ? TimeoutValue::Off : TimeoutValue::Unknown;
 }
 
-Hold* LockState::find(KeyId key, LockMode mode) {
-  return const_cast<Hold*>(static_cast<const LockState*>(this)->find(key, mode));
+const Hold* HoldList::find(KeyId key, LockMode mode) const {
+  const auto at = lowerBound(items_, key, mode);
+  return at != items_.end() && (*at)->key == key && (*at)->mode == mode ? at->get() : nullptr;
 }
-const Hold* LockState::find(KeyId key, LockMode mode) const {
-  const auto at = std::lower_bound(holds.begin(), holds.end(), std::tuple(key, mode),
-                                   [](const Hold& h, const auto& wanted) { return place(h) < wanted; });
-  return at != holds.end() && at->key == key && at->mode == mode ? &*at : nullptr;
+
+Hold& HoldList::change(KeyId key, LockMode mode) {
+  auto at = lowerBound(items_, key, mode);
+  if (at == items_.end() || (*at)->key != key || (*at)->mode != mode) {
+    at = items_.insert(at, std::make_shared<Hold>());
+    (*at)->key = key, (*at)->mode = mode;
+  } else if (at->use_count() > 1) {
+    *at = std::make_shared<Hold>(**at);
+  }
+  return **at;
 }
 
 bool addState(LockStateSet& set, LockState s, bool hull) {
@@ -196,7 +201,7 @@ bool addState(LockStateSet& set, LockState s, bool hull) {
   const LockState old = t;
   s.status = t.status = TransactionStatus::Unknown;
   mergeInto(t, s);
-  for (Hold& h : t.holds) h.must = 0;
+  t.holds.changeAll([](Hold& h) { h.must = 0; });
   t.levels.clear();
   return !(t == old);
 }
@@ -208,7 +213,7 @@ void acquire(LockState& s, const Acquisition& a, const KeyTable& keys) {
     return;
   }
   std::erase_if(s.lost, [&](const LostLock& l) { return keys.alias(l.hold.key, a.key) != Alias::No; });
-  Hold& h = holdOf(s, a.key, a.mode);
+  Hold& h = s.holds.change(a.key, a.mode);
   const bool certain = a.least > 0 && keys.at(a.key).exact;
   const std::uint32_t level = bit(s.levels.size());
   if (!h.mayHold()) h.written = {}, h.worked.clear(), h.taken.clear();
@@ -229,8 +234,8 @@ bool refuse(const LockState& s, KeyId key, LockMode mode, const KeyTable& keys) 
 
 void release(LockState& s, KeyId key, LockMode mode, bool routine, const KeyTable& keys) {
   bool own = false;
-  for (Hold& h : s.holds) {
-    if (h.mode != mode) continue;
+  s.holds.changeAll([&](Hold& h) {
+    if (h.mode != mode) return;
     switch (keys.alias(h.key, key)) {
       case Alias::No: break;
       case Alias::Must:
@@ -243,9 +248,9 @@ void release(LockState& s, KeyId key, LockMode mode, bool routine, const KeyTabl
         if (h.key == key) h.hi = std::min(h.hi, 0), own = true;  // the same set: rows released as they were taken
         break;
     }
-  }
+  });
   if (!own && routine && key != kUnknownKey && s.holds.size() < kMostHolds) {
-    Hold& h = holdOf(s, key, mode);
+    Hold& h = s.holds.change(key, mode);
     if (keys.at(key).exact) h.lo = h.hi = -1;
     else h.lo = -1;
   }
@@ -253,7 +258,7 @@ void release(LockState& s, KeyId key, LockMode mode, bool routine, const KeyTabl
 }
 
 void releaseAll(LockState& s) {
-  for (Hold& h : s.holds) h.lo = h.hi = 0;
+  s.holds.changeAll([](Hold& h) { h.lo = h.hi = 0; });
   dropEmpty(s);
 }
 
@@ -262,19 +267,19 @@ void apply(LockState& s, const LockEffect& e, EventId event, const KeyTable& key
     std::erase_if(s.lost, [&](const LostLock& l) { return keys.alias(l.hold.key, e.key) != Alias::No; });
   if (e.key == kUnknownKey) {
     s.unknown_held |= e.hi > 0 || e.may;
-    if (e.lo < 0)
-      for (Hold& h : s.holds) h.lo = std::min(h.lo, 0);
+    if (e.lo < 0) s.holds.changeAll([](Hold& h) { h.lo = std::min(h.lo, 0); });
     return;
   }
   const bool exact = keys.at(e.key).exact;
   if (e.lo < 0)
-    for (Hold& h : s.holds)
+    s.holds.changeAll([&](Hold& h) {
       if (h.mode == e.mode && h.key != e.key && keys.alias(h.key, e.key) == Alias::May) h.lo = std::min(h.lo, 0);
+    });
   if (s.holds.size() >= kMostHolds && s.find(e.key, e.mode) == nullptr) {
     s.unknown_held = true;
     return;
   }
-  Hold& h = holdOf(s, e.key, e.mode);
+  Hold& h = s.holds.change(e.key, e.mode);
   if (!h.mayHold()) h.written = {}, h.worked.clear(), h.taken.clear();
   h.lo = capped(h.lo + (exact ? e.lo : std::min(e.lo, 0))), h.hi = std::max(capped(h.hi + e.hi), h.lo);
   const std::uint32_t level = bit(s.levels.size());
@@ -290,20 +295,20 @@ void popLevel(LockState& s) {
   if (s.levels.empty()) return;
   const std::uint32_t top = bit(s.levels.size()), below = bit(s.levels.size() - 1);
   s.levels.pop_back();
-  for (Hold& h : s.holds) {
+  s.holds.changeAll([&](Hold& h) {
     if (h.may & top) h.may = (h.may & ~top) | below;
     if (h.must & top) h.must = (h.must & ~top) | below;
     if (h.written.known()) h.written_level = std::min<std::uint32_t>(h.written_level, static_cast<std::uint32_t>(s.levels.size()));
-  }
+  });
 }
 
 void dropLevels(LockState& s, std::size_t level, std::size_t keep, Loss how, const SourceRange& where, std::int32_t scope) {
   const std::uint32_t gone = fromBit(level);
-  for (Hold& h : s.holds) {
+  s.holds.changeAll([&](Hold& h) {
     if ((h.must & gone) && (h.may & ~gone) == 0 && h.hi <= 0) recordLoss(s, {how, h, where, scope});
     h.may &= ~gone, h.must &= ~gone;
     if (h.written.known() && h.written_level >= level) h.written = {};
-  }
+  });
   s.levels.resize(std::min(s.levels.size(), keep));
   s.timeouts.rollbackPart();
   dropEmpty(s);
@@ -316,11 +321,11 @@ std::size_t findLevel(const LockState& s, const std::string& name) {
 }
 
 void endTransaction(LockState& s, Loss how, const SourceRange& where) {
-  for (Hold& h : s.holds) {
+  s.holds.changeAll([&](Hold& h) {
     if (h.must != 0 && h.hi <= 0) recordLoss(s, {how, h, where, -1});
     h.may = h.must = 0;
     h.written = {};
-  }
+  });
   s.levels.clear();
   s.repeatable_read = false;
   how == Loss::Rollback ? s.timeouts.rollback() : s.timeouts.commit();
@@ -328,34 +333,34 @@ void endTransaction(LockState& s, Loss how, const SourceRange& where) {
 }
 
 void leaveSession(LockState& s, const SourceRange& where) {
-  std::vector<Hold> gone = std::move(s.holds);
+  const HoldList gone = std::move(s.holds);
   s.holds.clear();
   s.levels.clear();
   s.facts.clear();
   s.lost.clear();
   s.stale.clear();
   s.unknown_held = s.repeatable_read = false;
-  for (Hold& h : gone)
-    if (h.lo > 0) recordLoss(s, {Loss::Reconnect, std::move(h), where, -1});
+  for (const Hold& h : gone)
+    if (h.lo > 0) recordLoss(s, {Loss::Reconnect, h, where, -1});
 }
 
 void forget(LockState& s, const std::string& variable, KeyTable& keys) {
   std::erase_if(s.facts, [&](const Fact& f) { return std::find(f.names.begin(), f.names.end(), variable) != f.names.end(); });
   std::vector<Hold> renamed;
-  std::erase_if(s.holds, [&](Hold& h) {
+  s.holds.eraseIf([&](const Hold& h) {
     if (h.key == kUnknownKey) return false;
     const std::vector<std::string>& names = keys.at(h.key).names;
     if (!std::binary_search(names.begin(), names.end(), variable)) return false;
-    renamed.push_back(std::move(h));
+    renamed.push_back(h);
     return true;
   });
   for (Hold& h : renamed) {
     const KeyId key = keys.older(h.key);
     const bool fresh = s.find(key, h.mode) == nullptr;
-    Hold& older = holdOf(s, key, h.mode);
+    Hold& older = s.holds.change(key, h.mode);
     h.key = key;
     if (fresh) {
-      older = std::move(h);
+      older = h;
     } else {  // one more old key beside those of earlier values
       const int lo = capped(older.lo + h.lo), hi = capped(older.hi + h.hi);
       older.must |= h.must;

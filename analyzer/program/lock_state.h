@@ -1,13 +1,16 @@
 // The lock state: which advisory locks may and must be held at each lock call, on this session, in which transaction, taken where.
 // The essay is at the head of lock_state.cpp; lock_flow.cpp runs it over functions, lock_program.cpp over the call graph.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "model/lock_function.h"
@@ -47,6 +50,63 @@ struct Hold {
   bool mayHold() const { return hi > 0 || may != 0; }
   bool mustHold() const { return lo > 0 || must != 0; }
   bool operator==(const Hold&) const = default;
+};
+
+// The holds of one state, sorted by key and mode. Copies of a state share what none of them changes: most of what is held at a call is
+// what was held at the call before.
+class HoldList {
+ public:
+  class Iterator {
+   public:
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = const Hold;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const Hold*;
+    using reference = const Hold&;
+    Iterator() = default;
+    explicit Iterator(const std::shared_ptr<Hold>* at) : at_(at) {}
+    const Hold& operator*() const { return **at_; }
+    const Hold* operator->() const { return at_->get(); }
+    Iterator& operator++() { return ++at_, *this; }
+    Iterator operator++(int) { return Iterator(at_++); }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    const std::shared_ptr<Hold>* at_ = nullptr;
+  };
+
+  Iterator begin() const { return Iterator(items_.data()); }
+  Iterator end() const { return Iterator(items_.data() + items_.size()); }
+  std::size_t size() const { return items_.size(); }
+  bool empty() const { return items_.empty(); }
+  const Hold& operator[](std::size_t i) const { return *items_[i]; }
+  void clear() { items_.clear(); }
+
+  const Hold* find(KeyId key, LockMode mode) const;
+  Hold& change(KeyId key, LockMode mode);  // to be changed; added if it is not there
+  // `f(Hold&)` may change each.
+  template <class F>
+  void changeAll(F&& f) {
+    for (std::shared_ptr<Hold>& h : items_) {
+      if (h.use_count() == 1) {
+        f(*h);
+        continue;
+      }
+      Hold changed = *h;
+      f(changed);
+      if (changed != *h) h = std::make_shared<Hold>(changed);
+    }
+  }
+  template <class Unwanted>
+  void eraseIf(Unwanted&& unwanted) {
+    std::erase_if(items_, [&](const std::shared_ptr<Hold>& h) { return unwanted(std::as_const(*h)); });
+  }
+  bool operator==(const HoldList& o) const {
+    return std::equal(items_.begin(), items_.end(), o.items_.begin(), o.items_.end(), [](const auto& a, const auto& b) { return a == b || *a == *b; });
+  }
+
+ private:
+  std::vector<std::shared_ptr<Hold>> items_;
 };
 
 enum class Loss { Commit, Rollback, Chain, Prepare, Savepoint, Handler, StatementEnd, Reconnect, Failure };
@@ -91,7 +151,7 @@ struct Timeouts {
 struct LockState {
   TransactionStatus status = TransactionStatus::Unknown;
   std::vector<std::string> levels;   // names of savepoints, "#3" for EXCEPTION scope 3; the transaction itself is not in it
-  std::vector<Hold> holds;           // sorted by key and mode
+  HoldList holds;
   std::vector<LostLock> lost;
   std::vector<Fact> facts;           // sorted by text
   Few<EventId, 4> stale;             // acquisitions after which nothing was read yet, though the snapshot is older
@@ -100,8 +160,7 @@ struct LockState {
   SourceRange raised;                // host functions: the call whose exception is under way; says nothing of the state
   Timeouts timeouts;
 
-  Hold* find(KeyId key, LockMode mode);
-  const Hold* find(KeyId key, LockMode mode) const;
+  const Hold* find(KeyId key, LockMode mode) const { return holds.find(key, mode); }
   bool operator==(const LockState& o) const {
     return status == o.status && unknown_held == o.unknown_held && repeatable_read == o.repeatable_read && timeouts == o.timeouts &&
            levels == o.levels && holds == o.holds && lost == o.lost && facts == o.facts && stale == o.stale;

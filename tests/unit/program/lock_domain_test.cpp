@@ -193,8 +193,8 @@ TEST_CASE("a write under a lock is forgotten when it is committed or undone") {
   LockState s;
   acquire(s, take(k, LockScope::Session), w.keys);
   pushLevel(s, "a");
-  Hold* h = s.find(k, kExclusive);
-  h->written.line = 3, h->written_level = 1;
+  Hold& h = s.holds.change(k, kExclusive);
+  h.written.line = 3, h.written_level = 1;
   LockState undone = s, released = s;
   dropLevels(undone, 1, 1, Loss::Savepoint, {}, -1);
   CHECK_FALSE(undone.find(k, kExclusive)->written.known());

@@ -16,7 +16,7 @@
 #include "program/connections.h"
 #include "program/host_connections.h"
 #include "program/host_paths.h"
-#include "sessions.h"
+#include "program/script_sessions.h"
 #include "wording.h"
 
 namespace pglocklint {

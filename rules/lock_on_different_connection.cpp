@@ -22,7 +22,7 @@
 
 #include "all_rules.h"
 #include "program/host_paths.h"
-#include "sessions.h"
+#include "program/script_sessions.h"
 #include "wording.h"
 #include "work.h"
 

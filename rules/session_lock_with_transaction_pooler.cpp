@@ -12,7 +12,7 @@
 #include "all_rules.h"
 #include "program/connections.h"
 #include "program/host_connections.h"
-#include "sessions.h"
+#include "program/script_sessions.h"
 #include "wording.h"
 
 namespace pglocklint {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace pglocklint {
@@ -26,10 +27,15 @@ HostConnections::HostConnections(const Program& program, HostPaths& paths) : pat
 
 std::vector<HostConnection> HostConnections::of(const Function& function, const std::string& session) {
   std::vector<HostConnection> found;
-  std::vector<std::pair<const Function*, std::string>> work;
-  std::set<std::pair<const Function*, std::string>> seen;
-  const auto look = [&](const Function* f, std::string path) {
-    if (!path.empty() && seen.size() < kMostPlaces && seen.emplace(f, path).second) work.emplace_back(f, std::move(path));
+  struct Look {
+    const Function* function = nullptr;
+    std::string path;
+    bool inside = false;  // of a method of one object: not at what other objects of its class are given
+  };
+  std::vector<Look> work;
+  std::set<std::tuple<const Function*, std::string, bool>> seen;
+  const auto look = [&](const Function* f, std::string path, bool inside = false) {
+    if (!path.empty() && seen.size() < kMostPlaces && seen.emplace(f, path, inside).second) work.push_back({f, std::move(path), inside});
   };
   const auto addOpened = [&](const std::vector<Place>& connects, const std::string& path) {
     for (const Place& p : connects) {
@@ -42,17 +48,22 @@ std::vector<HostConnection> HostConnections::of(const Function& function, const 
   };
   look(&function, session);
   while (!work.empty()) {
-    const auto [f, path] = std::move(work.back());
+    const auto [f, path, inside] = std::move(work.back());
     work.pop_back();
     if (path.starts_with("global ")) {
       for (const auto& [function, connects] : connects_) addOpened(connects, path);
       continue;
     }
     addOpenedIn(f, path);
-    for (const HostCall& c : f->host[0].calls)  // a function that opens it and gives it back
-      if (c.kind == HostCallKind::Function && isWithin(path, c.made))
-        if (const Function* callee = paths_.find(c.name)) look(callee, paths_.canonical(*callee, "return" + path.substr(c.made.size())));
-    if (isLocalPath(path)) continue;
+    for (const HostCall& c : f->host[0].calls) {
+      if (c.kind != HostCallKind::Function) continue;
+      const Function* callee = paths_.find(c.name);
+      if (callee == nullptr) continue;
+      // A function that opens it and gives it back; a constructor or method of the object that it is in.
+      if (isWithin(path, c.made)) look(callee, paths_.canonical(*callee, "return" + path.substr(c.made.size())));
+      if (isLocalPath(c.connection) && isWithin(path, c.connection) && path != c.connection) look(callee, "this" + path.substr(c.connection.size()), true);
+    }
+    if (isLocalPath(path) || inside) continue;
     if (isWithin(path, "this"))  // its class's other methods: a constructor may have opened it, or got it from its caller
       if (const auto methods = of_class_.find(hostScope(f->name)); methods != of_class_.end())
         for (const Function* m : methods->second) {

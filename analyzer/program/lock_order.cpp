@@ -7,6 +7,7 @@
 //   * an edge to a key that the session already holds: it is granted at once;
 //   * two paths that meet in shared mode only, on either key;
 //   * two paths that both hold a third key first, one of them exclusively: the gate queues them;
+//   * two paths over connections that are known to lead to different databases: each database has its own keys;
 //   * two keys of one class in a proven order (LEAST before GREATEST, or the function compares the two).
 //
 // Keys of one class are one node: (1001, *) taken before (1002, *) here and after it there is an inversion for equal ids. A class of which
@@ -20,7 +21,10 @@
 #include <unordered_map>
 
 #include "program/components.h"
+#include "program/connections.h"
+#include "program/host_connections.h"
 #include "program/program.h"
+#include "program/script_sessions.h"
 #include "program/walk.h"
 
 namespace pglocklint {
@@ -52,6 +56,48 @@ bool comparesAnything(const Expr& e) {
          (e.kind == ExprKind::Op && (e.name == "<" || e.name == ">" || e.name == "<=" || e.name == ">=") && e.args.size() == 2 &&
           e.args[0].kind != ExprKind::Const && e.args[1].kind != ExprKind::Const);
 }
+
+// The databases in which an edge may be, as far as the connections of its path say so by name.
+class Databases {
+ public:
+  Databases(const Program& program, const LockStates& locks) : locks_(locks), paths_(program), connections_(program, paths_), scripts_(program) {}
+
+  // Whether both are known, and no database is in both.
+  bool apart(const OrderEdge& x, const OrderEdge& y) {
+    const Names &a = of(x), &b = of(y);
+    return !a.empty() && !b.empty() && std::none_of(a.begin(), a.end(), [&](const std::string& name) { return b.count(name) != 0; });
+  }
+
+ private:
+  using Names = std::set<std::string>;  // empty: not known
+
+  // A name for each text; none at all as soon as one of them does not say.
+  static void add(const std::string& text, Names& names, bool& known) {
+    const ConnectionTarget target = connectionTarget(text);
+    known &= !target.unknown && target.database_known && !target.database.empty() && target.database != "-";  // \c -: as before
+    names.insert(target.database);
+  }
+
+  const Names& of(const OrderEdge& e) {
+    const bool host = e.function->kind == FunctionKind::HostFunction;
+    const Statement* statement = host ? nullptr : locks_.event(e.event).statement;
+    const auto [at, fresh] = known_.try_emplace({e.function, statement, e.session});
+    if (!fresh) return at->second;
+    bool known = true;
+    if (host)
+      for (const HostConnection& c : connections_.of(*e.function, *e.session)) add(HostConnections::textOf(*c.call), at->second, known);
+    else if (e.function->kind == FunctionKind::Script)
+      for (const ScriptSession& s : scripts_.of(e.unit, *e.function, statement)) add(s.target, at->second, known);
+    if (!known) at->second.clear();
+    return at->second;
+  }
+
+  const LockStates& locks_;
+  HostPaths paths_;
+  HostConnections connections_;
+  ProgramSessions scripts_;
+  std::map<std::tuple<const Function*, const Statement*, const std::string*>, Names> known_;
+};
 
 class Order {
  public:
@@ -117,7 +163,7 @@ class Order {
     if (std::any_of(held_inside.begin(), held_inside.end(), [&](const auto& h) { return h.first == wanted; })) return;
     if (event != told_event_ || inner != told_inner_ || wanted != told_wanted_ || mode != told_mode_)
       told_event_ = event, told_inner_ = inner, told_wanted_ = wanted, told_mode_ = mode, told_holds_.clear();  // not an alternative of the last state
-    OrderEdge edge{kUnknownKey, wanted, mode, mode, -1, event, inner, f.unit, f.function, nullptr};
+    OrderEdge edge{kUnknownKey, wanted, mode, mode, -1, event, inner, f.unit, f.function, &f.session, nullptr};
     const auto gates = [&] {  // the same for all edges
       if (edge.gates) return;
       Gates all = held_inside;
@@ -206,6 +252,11 @@ class Order {
   // x waits for what y holds.
   static bool waits(const OrderEdge& x, const OrderEdge& y) { return conflict(x.wanted_mode, y.held_mode); }
 
+  bool apart(const OrderEdge& x, const OrderEdge& y) {
+    if (!databases_) databases_ = std::make_unique<Databases>(program_, locks_);
+    return databases_->apart(x, y);
+  }
+
   void pairs() {
     for (const std::uint64_t packed : sorted_) {
       const Ends ends = Ends::of(packed);
@@ -213,7 +264,7 @@ class Order {
       const auto back = edges_.find(Ends{ends.wanted, ends.held}.packed());
       if (back == edges_.end()) continue;
       const std::vector<OrderEdge>& forward = edges_.at(packed);
-      const auto meet = [&](const OrderEdge& x, const OrderEdge& y) { return waits(x, y) && waits(y, x) && !gated(x, y); };
+      const auto meet = [&](const OrderEdge& x, const OrderEdge& y) { return waits(x, y) && waits(y, x) && !gated(x, y) && !apart(x, y); };
       std::vector<const OrderEdge*> one, other;
       for (const OrderEdge& x : forward)
         if (std::any_of(back->second.begin(), back->second.end(), [&](const OrderEdge& y) { return meet(x, y); })) one.push_back(&x);
@@ -297,7 +348,7 @@ class Order {
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       if (!waits(chosen[i], chosen[(i + 1) % chosen.size()])) return false;
       for (std::size_t j = i + 1; j < chosen.size(); ++j)
-        if (gated(chosen[i], chosen[j])) return false;
+        if (gated(chosen[i], chosen[j]) || apart(chosen[i], chosen[j])) return false;
     }
     const auto last_edge = std::max_element(chosen.begin(), chosen.end(), [&](const OrderEdge& a, const OrderEdge& b) { return placeOf(a) < placeOf(b); });
     std::rotate(chosen.begin(), last_edge, chosen.end());
@@ -322,6 +373,7 @@ class Order {
   std::set<std::pair<const Function*, EventId>> told_;
   std::unordered_map<const Function*, std::set<std::pair<KeyId, KeyId>>> both_ways_;
   std::map<const Function*, bool> compares_;
+  std::unique_ptr<Databases> databases_;  // when two paths first disagree
   std::vector<OrderCycle> cycles_;
 };
 

@@ -15,6 +15,7 @@ struct OrderEdge {
   EventId taken = -1, event = -1, inner = -1;
   int unit = -1;
   const Function* function = nullptr;
+  const std::string* session = nullptr;  // host functions: the session that the path is about
   std::shared_ptr<const std::vector<std::pair<KeyId, LockMode>>> gates;  // further keys that are certainly held
 };
 

@@ -22,6 +22,7 @@ REPORTS = {
     "shop.sarif": ("fixtures/projects", ["check", "--format", "sarif", "shop"], 1),
     "shop-notes.txt": ("fixtures/projects", ["check", "--color", "never", "--enable", "magic-key", "shop"], 1),
     "shop-keys.json": ("fixtures/projects", ["keys", "--format", "json", "shop"], 0),
+    "parcels.txt": ("fixtures/projects", ["check", "--color", "never", "parcels"], 1),
     "rules.txt": (".", ["rules"], 0),
     "explain.txt": (".", ["explain", "lock-before-limit"], 0),
 }

@@ -1,4 +1,4 @@
-#include "sessions.h"
+#include "program/script_sessions.h"
 
 namespace pglocklint {
 
@@ -38,13 +38,13 @@ const ScriptSessions& ProgramSessions::script(const Function& f) {
   return *known;
 }
 
-std::vector<ScriptSession> ProgramSessions::of(const LockSite& site) {
-  const ScriptSessions& sessions = script(*site.function);
-  const int moment = sessions.momentOf(site.statement);
+std::vector<ScriptSession> ProgramSessions::of(int unit, const Function& function, const Statement* statement) {
+  const ScriptSessions& sessions = script(function);
+  const int moment = sessions.momentOf(statement);
   if (moment < 0) return {};
   const Session& own = sessions.session(sessions.moments()[static_cast<std::size_t>(moment)].session);
-  if (own.target_written || own.begun_by) return {{own, site.unit}};
-  const auto runs = runs_.find(program_.path(site.unit));
+  if (own.target_written || own.begun_by) return {{own, unit}};
+  const auto runs = runs_.find(program_.path(unit));
   return runs == runs_.end() ? std::vector<ScriptSession>{} : runs->second;
 }
 

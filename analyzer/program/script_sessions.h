@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "rule.h"
+#include "program/program.h"
 
 namespace pglocklint {
 
@@ -48,12 +48,13 @@ struct ScriptSession : Session {
   int unit = -1;
 };
 
-// The sessions of all scripts; asked for the ones in which a lock call of a script runs.
+// The sessions of all scripts; asked for the ones in which a statement of a script runs.
 class ProgramSessions {
  public:
   explicit ProgramSessions(const Program& program);
   // That of the script itself; where the script does not say where it leads, those of the scripts that run the file (psql -f, \i).
-  std::vector<ScriptSession> of(const LockSite& site);
+  std::vector<ScriptSession> of(int unit, const Function& function, const Statement* statement);
+  std::vector<ScriptSession> of(const LockSite& site) { return of(site.unit, *site.function, site.statement); }
 
  private:
   const ScriptSessions& script(const Function& f);

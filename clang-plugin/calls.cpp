@@ -97,6 +97,9 @@ std::string isolationOf(const CXXRecordDecl* record) {
   return "";
 }
 
+// Classes that hold something to be called.
+bool isCallable(std::string_view of_class) { return of_class == "std::function" || of_class == "std::move_only_function"; }
+
 bool isStandard(const FunctionDecl& f) { return qualifiedName(f).starts_with("std::"); }
 
 }  // namespace
@@ -507,14 +510,42 @@ void FunctionReader::setArguments(HostCall& call, const std::vector<const Expr*>
   if (!objects) call.bind_paths.clear();
 }
 
+// The function behind a pointer or std::function, where one alone is put in there.
+const FunctionDecl* FunctionReader::targetOf(const Expr* e) const {
+  for (int i = 0; e && i < 8; ++i) {
+    e = stripped(e);
+    if (const auto* u = dyn_cast<clang::UnaryOperator>(e)) {
+      e = u->getSubExpr();
+    } else if (const auto* made = dyn_cast<CXXConstructExpr>(e)) {
+      if (made->getNumArgs() != 1 || !isCallable(qualifiedName(*made->getConstructor()->getParent()))) return nullptr;
+      e = made->getArg(0);
+    } else if (const auto* ref = dyn_cast<DeclRefExpr>(e)) {
+      if (const auto* f = dyn_cast<FunctionDecl>(ref->getDecl())) return f->isCXXInstanceMember() ? nullptr : f;
+      const auto* v = dyn_cast<VarDecl>(ref->getDecl());
+      if (!v || isa<ParmVarDecl>(v)) return nullptr;
+      e = v->hasLocalStorage() ? onlySource(*v) : v->getType().isConstQualified() ? v->getAnyInitializer() : nullptr;
+    } else {
+      return nullptr;
+    }
+  }
+  return nullptr;
+}
+
 void FunctionReader::readCall(const CallExpr& c, std::int32_t loop, std::uint32_t depth) {
   const FunctionDecl* callee = c.getDirectCallee();
-  if (!callee) return unresolvedCall(c, loop, depth);
-  const std::string name = qualifiedName(*callee);
   std::vector<const Expr*> arguments(c.arg_begin(), c.arg_end());
+  if (!callee) {
+    callee = targetOf(c.getCallee());
+    if (!callee) return unresolvedCall(c, loop, depth);
+  } else if (isa<CXXOperatorCallExpr>(c) && callee->getOverloadedOperator() == OO_Call && isCallable(scopeOf(*callee))) {
+    callee = targetOf(arguments[0]);
+    if (!callee) return unresolvedCall(c, loop, depth);
+    arguments.erase(arguments.begin());
+  }
+  const std::string name = qualifiedName(*callee);
   const auto* method = dyn_cast<CXXMemberCallExpr>(&c);
   const Expr* object = method ? method->getImplicitObjectArgument() : nullptr;
-  if (isa<CXXOperatorCallExpr>(c) && isa<CXXMethodDecl>(callee) && !arguments.empty())
+  if (callee->isOverloadedOperator() && isa<CXXMethodDecl>(callee) && isa<CXXOperatorCallExpr>(c) && !arguments.empty())
     object = arguments[0], arguments.erase(arguments.begin());
   const auto* id = callee->getIdentifier();
   const CallModel* model = unit_.models.find(name);
@@ -528,8 +559,6 @@ void FunctionReader::readCall(const CallExpr& c, std::int32_t loop, std::uint32_
   if (model) return modelled(*model, c, name, arguments, object, loop, depth);
   if (isStandard(*callee)) {
     matters_ |= endingOf(name) != Ending::None;
-    if (name == "std::function::operator()" || name == "std::move_only_function::operator()")
-      return unresolvedCall(c, loop, depth);
     if ((name == "std::make_unique" || name == "std::make_shared" || name == "std::make_optional") && !pointedTo(c.getType()).isNull())
       return constructed(c, pointedTo(c.getType()), nullptr, arguments, loop, depth);
     if (object && id && id->getName() == "emplace" && isPointerLikeType(object->getType()))
@@ -546,8 +575,8 @@ void FunctionReader::readCall(const CallExpr& c, std::int32_t loop, std::uint32_
   }
   const bool obtained = obtains(*callee, c.getType());
   if (!obtained && !project) return;
-  if (isa<CXXOperatorCallExpr>(c) && !obtained && callee->getOverloadedOperator() != OO_Equal &&
-      callee->getOverloadedOperator() != OO_Call)
+  if (callee->isOverloadedOperator() && !obtained && callee->getOverloadedOperator() != OO_Equal &&
+      callee->getOverloadedOperator() != OO_Call && isa<CXXOperatorCallExpr>(c))
     return;
   HostCall call = begin(obtained ? HostCallKind::Obtain : HostCallKind::Function, c, name, loop, depth);
   call.name = functionId(*callee, context_, places_);

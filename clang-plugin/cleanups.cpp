@@ -342,7 +342,7 @@ class CleanupWalk {
         auto field = lambda->getLambdaClass()->field_begin();
         for (const Expr* init : lambda->capture_inits()) {
           if (init) expr(init, true);
-          pushObject(field->getType(), {.field = *field, .partial = true});
+          pushObject(field->getType(), {.temporary = init, .field = *field, .partial = true});
           ++field;
         }
         return complete(base);
@@ -470,13 +470,13 @@ class CleanupWalk {
     for (const Expr* i : inits) {
       expr(i, true);
       if (bases != record->bases_end()) {
-        pushObject(bases->getType(), {.base = &*bases, .partial = true});
+        pushObject(bases->getType(), {.temporary = i, .base = &*bases, .partial = true});
         ++bases;
         continue;
       }
       while (field != record->field_end() && field->isUnnamedBitField()) ++field;
       if (record->isUnion() || field == record->field_end()) continue;
-      pushObject(field->getType(), {.field = *field, .partial = true});
+      pushObject(field->getType(), {.temporary = i, .field = *field, .partial = true});
       ++field;
     }
     complete(base);

@@ -30,7 +30,7 @@ struct Cleanup {
   const Cleanup* outer = nullptr;
   clang::QualType type;                          // Destructor
   const clang::VarDecl* variable = nullptr;
-  const clang::Expr* temporary = nullptr;
+  const clang::Expr* temporary = nullptr;        // or, of a part, what it is made with
   const clang::FieldDecl* field = nullptr;
   const clang::CXXBaseSpecifier* base = nullptr;
   const clang::CXXTryStmt* handlers = nullptr;

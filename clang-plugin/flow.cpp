@@ -420,6 +420,14 @@ std::vector<FunctionReader::ObjectEnd> FunctionReader::endOfTemporary(const Expr
   return endOf(e->getType(), path(core), places_.range(core->getExprLoc(), core->getExprLoc()), core, false);
 }
 
+// A part of an object that never becomes whole: Pair{Guard(c), fails()}.
+std::vector<FunctionReader::ObjectEnd> FunctionReader::endOfPart(QualType type, const Expr* init) {
+  const Expr* core = stripped(init);
+  const std::string object = path(core);
+  if (object.empty()) return {};
+  return endOf(type, object, places_.range(core->getExprLoc(), core->getExprLoc()), core, false);
+}
+
 // --- blocks
 
 class FunctionReader::Blocks {
@@ -674,6 +682,10 @@ class FunctionReader::Blocks {
     const bool of_temporary = terminator.getStmt() && terminator.isTemporaryDtorsBranch();
     if ((condition || of_temporary) && b.succ_size() == 2) {
       HostTruth t = of_temporary ? made(terminator.getStmt()) : reader_.truth(condition);
+      bool value = false;  // if (false), while (true), a macro that compares its constant argument
+      if (t.kind == HostTruthKind::Unknown && condition && !condition->isValueDependent() && !condition->containsErrors() &&
+          condition->EvaluateAsBooleanCondition(value, reader_.context_))
+        t = constantTruth(value);
       const CFGBlock *yes = b.succ_begin()->getReachableBlock(), *no = (b.succ_begin() + 1)->getReachableBlock();
       if (t.kind == HostTruthKind::Constant) {
         if (const CFGBlock* only = t.value ? yes : no) next(number_[only], EdgeKind::Next);
@@ -785,8 +797,8 @@ class FunctionReader::Blocks {
   // --- exceptions
   std::vector<ObjectEnd> endingsOf(const Cleanup& c) {
     if (c.variable) return reader_.endOf(*c.variable);
+    if (c.partial) return c.temporary ? reader_.endOfPart(c.type, c.temporary) : std::vector<ObjectEnd>{};
     if (c.temporary) return reader_.endOfTemporary(c.temporary);
-    if (c.partial) return {};  // of an object that is not there yet
     if (c.field) return endOfField(*c.field);
     if (c.base) return endOfBase(*c.base);
     return reader_.endOf(c.type, "this", {}, nullptr, false);

@@ -86,6 +86,7 @@ class FunctionReader {
   void setTexts(HostCall& call, const Texts& texts);
   void setArguments(HostCall& call, const std::vector<const Expr*>& arguments);
   void readCall(const clang::CallExpr& c, std::int32_t loop, std::uint32_t depth);
+  const clang::FunctionDecl* targetOf(const Expr* e) const;
   void unresolvedCall(const clang::CallExpr& c, std::int32_t loop, std::uint32_t depth);
   void readConstruct(const clang::CXXConstructExpr& c, std::int32_t loop, std::uint32_t depth);
   void constructed(const Expr& whole, clang::QualType type, const clang::CXXConstructorDecl* constructor,
@@ -176,6 +177,7 @@ class FunctionReader {
                             bool conditional);
   std::vector<ObjectEnd> endOf(const clang::VarDecl& v);
   std::vector<ObjectEnd> endOfTemporary(const Expr* e);
+  std::vector<ObjectEnd> endOfPart(clang::QualType type, const Expr* init);
   std::vector<ObjectEnd> endOfHeld(const clang::Stmt& s);
   std::string localOrGlobal(const clang::VarDecl& v);
   Event addStep(HostStepKind kind, const pglocklint::SourceRange& range, std::string target, HostTruth truth);

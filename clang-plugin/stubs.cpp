@@ -642,6 +642,7 @@ namespace drogon { class HttpAppFramework { public: orm::DbClientPtr getDbClient
 )";
 
 constexpr char kPostgres[] = R"(#pragma once
+#include <setjmp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -676,19 +677,23 @@ static inline Oid DatumGetObjectId(Datum x) { return (Oid)x; }
 #define FATAL 22
 #define PANIC 23
 void pglocklint_elog(int level, const char* text, ...);
-#define elog(level, ...) pglocklint_elog(level, __VA_ARGS__)
+#define PGLOCKLINT_RAISES(level) do { if (__builtin_constant_p(level) && (level) >= ERROR) __builtin_unreachable(); } while (0)
+#define elog(level, ...) do { pglocklint_elog(level, __VA_ARGS__); PGLOCKLINT_RAISES(level); } while (0)
 int errcode(int); int errmsg(const char* text, ...); int errdetail(const char* text, ...); int errhint(const char* text, ...);
-#define ereport(level, ...) do { (void)(__VA_ARGS__); pglocklint_elog(level, ""); } while (0)
+#define ereport(level, ...) do { (void)(__VA_ARGS__); pglocklint_elog(level, ""); PGLOCKLINT_RAISES(level); } while (0)
 extern Oid MyDatabaseId; extern int MyProcPid;
 char* psprintf(const char* text, ...); char* pstrdup(const char*); void* palloc(Size); void* palloc0(Size); void pfree(void*);
 char* text_to_cstring(const text*); text* cstring_to_text(const char*);
 #define PG_MODULE_MAGIC
 #define Assert(x) ((void)(x))
-#define PG_TRY() do {
-#define PG_CATCH() } while (0); do {
-#define PG_FINALLY() } while (0); do {
-#define PG_END_TRY() } while (0)
-#define PG_RE_THROW() ((void)0)
+extern jmp_buf* PG_exception_stack;
+extern void pg_re_throw(void) __attribute__((noreturn));
+#define PG_RE_THROW() pg_re_throw()
+#define PG_TRY(...) do { jmp_buf* save_exception_stack##__VA_ARGS__ = PG_exception_stack; jmp_buf local_jmp_buf##__VA_ARGS__; bool do_rethrow##__VA_ARGS__ = false; \
+  if (setjmp(local_jmp_buf##__VA_ARGS__) == 0) { PG_exception_stack = &local_jmp_buf##__VA_ARGS__
+#define PG_CATCH(...) } else { PG_exception_stack = save_exception_stack##__VA_ARGS__
+#define PG_FINALLY(...) } else { do_rethrow##__VA_ARGS__ = true; } { PG_exception_stack = save_exception_stack##__VA_ARGS__
+#define PG_END_TRY(...) } if (do_rethrow##__VA_ARGS__) PG_RE_THROW(); PG_exception_stack = save_exception_stack##__VA_ARGS__; } while (0)
 #ifdef __cplusplus
 }
 #endif

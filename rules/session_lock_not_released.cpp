@@ -267,11 +267,10 @@ void check(const Program& program, Report& report) {
     if (!isJudged(program, f) || isScript(f) || f.constructor != nullptr) continue;
     for (Leak& leak : leaksOf(f, locks)) {
       if (isHandedOver(f, leak, locks)) continue;
-      if (releasesKey(locks, f, leak.key, leak.mode) || isObtained(f)) {
-        reportLeak(f, leak, locks, !isHost(f), report);
-      } else if (releasedByDestructor(f, leak, locks)) {
-        std::erase_if(leak.ways, [](const WayOut* w) { return isNormal(*w); });
-        reportLeak(f, leak, locks, true, report);
+      const bool by_destructor = releasedByDestructor(f, leak, locks);
+      if (by_destructor) std::erase_if(leak.ways, [](const WayOut* w) { return isNormal(*w); });
+      if (by_destructor || releasesKey(locks, f, leak.key, leak.mode) || isObtained(f)) {
+        reportLeak(f, leak, locks, by_destructor || !isHost(f), report);
       } else if (!isHost(f)) {
         reportForgotten(f, leak, program, report);
       }

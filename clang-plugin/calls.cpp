@@ -141,6 +141,7 @@ void FunctionReader::walk(const Stmt* s, std::int32_t loop, std::uint32_t depth)
   if (const auto* standard = dyn_cast<CXXDefaultInitExpr>(s)) return walk(standard->getExpr(), loop, depth);
   const bool is_loop = isa<ForStmt>(s) || isa<WhileStmt>(s) || isa<DoStmt>(s);
   if (is_loop) open_.push_back(s);
+  if (const auto* counted = dyn_cast<ForStmt>(s)) loop = addLoop(*counted, loop);
   for (const Stmt* child : s->children()) walk(child, loop, depth + (is_loop ? 1 : 0));
   if (is_loop) open_.pop_back();
   if (const auto* call = dyn_cast<CallExpr>(s))
@@ -390,29 +391,58 @@ bool FunctionReader::madeInLoop(const Expr* object, const std::vector<const Expr
 // --- loops
 
 std::int32_t FunctionReader::addLoop(const CXXForRangeStmt& s, std::int32_t parent) {
-  HostLoop loop;
   const VarDecl* variable = s.getLoopVariable();
-  loop.range = places_.range(s.getForLoc(), s.getRParenLoc());
+  HostLoop loop = loopOver(*stripped(s.getRangeInit()), s.getForLoc(), s.getRParenLoc(), parent);
   loop.variable = variable->getNameAsString();
   if (const auto* parts = dyn_cast<DecompositionDecl>(variable)) {
     for (const BindingDecl* b : parts->bindings()) loop.variable += (loop.variable.empty() ? "[" : ", ") + b->getNameAsString();
     loop.variable += "]";
   }
-  loop.parent = parent;
-  const Expr* container = stripped(s.getRangeInit());
-  const auto* ref = dyn_cast<DeclRefExpr>(container);
-  const auto* member = dyn_cast<MemberExpr>(container);
-  const std::string name = ref ? ref->getDecl()->getNameAsString() : member ? member->getMemberNameInfo().getAsString() : "";
-  loop.container =
-      name.empty() ? values_.type(container->getType()).name : name + " (" + values_.type(container->getType()).name + ")";
-  loop.order = orderOf(*container, s);
   const auto index = static_cast<std::int32_t>(code_.loops.size());
   code_.loops.push_back(std::move(loop));
   loop_of_[variable] = index;
   return index;
 }
 
-LoopOrder FunctionReader::orderOf(const Expr& container, const CXXForRangeStmt& loop) {
+// for (i = 0; i < ids.size(); ++i), for (i = 0; i < PQntuples(r); ++i): the container is what the condition asks for its size.
+std::int32_t FunctionReader::addLoop(const ForStmt& s, std::int32_t parent) {
+  const auto* declared = dyn_cast_or_null<DeclStmt>(s.getInit());
+  const auto* counter = declared && declared->isSingleDecl() ? dyn_cast<VarDecl>(declared->getSingleDecl()) : nullptr;
+  const auto* compared = dyn_cast_or_null<clang::BinaryOperator>(s.getCond() ? s.getCond()->IgnoreParenImpCasts() : nullptr);
+  const auto* step = dyn_cast_or_null<clang::UnaryOperator>(s.getInc());
+  if (!counter || !counter->getType()->isIntegerType() || !compared || !compared->isComparisonOp() || !step || !step->isIncrementOp() ||
+      namedBy(compared->getLHS()) != counter || namedBy(step->getSubExpr()) != counter)
+    return parent;
+  const auto* size = dyn_cast_or_null<CallExpr>(throughVariable(compared->getRHS()->IgnoreParenImpCasts()));
+  const FunctionDecl* callee = size ? size->getDirectCallee() : nullptr;
+  if (!callee || !callee->getIdentifier()) return parent;
+  const auto* method = dyn_cast<CXXMemberCallExpr>(size);
+  const llvm::StringRef name = callee->getName();
+  const Expr* container = method && size->getNumArgs() == 0 && (name == "size" || name == "length" || name == "count") ? method->getImplicitObjectArgument()
+                          : name == "PQntuples" && size->getNumArgs() == 1                                             ? size->getArg(0)
+                                                                                                                      : nullptr;
+  const ValueDecl* named = namedBy(container);
+  if (!named) return parent;
+  HostLoop loop = loopOver(*stripped(container), s.getForLoc(), s.getRParenLoc(), parent);
+  loop.variable = named->getNameAsString() + "[" + counter->getNameAsString() + "]";
+  const auto index = static_cast<std::int32_t>(code_.loops.size());
+  counters_[counter] = {index, named, loop.variable};
+  code_.loops.push_back(std::move(loop));
+  return index;
+}
+
+HostLoop FunctionReader::loopOver(const Expr& container, SourceLocation begin, SourceLocation end, std::int32_t parent) {
+  HostLoop loop;
+  loop.range = places_.range(begin, end), loop.parent = parent;
+  const ValueDecl* named = namedBy(&container);
+  const std::string type = values_.type(container.getType()).name;
+  loop.container = named ? named->getNameAsString() + " (" + type + ")" : type;
+  loop.order = orderOf(container, begin);
+  loop.answer = resultOf(&container);
+  return loop;
+}
+
+LoopOrder FunctionReader::orderOf(const Expr& container, SourceLocation loop) {
   const auto* record = container.getType().getNonReferenceType()->getAsCXXRecordDecl();
   const std::string type = record ? qualifiedName(*record) : "";
   if (type.find("unordered_") != std::string::npos || type.find("flat_hash_") != std::string::npos ||
@@ -434,7 +464,7 @@ LoopOrder FunctionReader::orderOf(const Expr& container, const CXXForRangeStmt& 
   return LoopOrder::Unknown;
 }
 
-bool FunctionReader::sortedBefore(const VarDecl& variable, const CXXForRangeStmt& loop) {
+bool FunctionReader::sortedBefore(const VarDecl& variable, SourceLocation loop) {
   struct Finder : RecursiveASTVisitor<Finder> {
     const VarDecl& variable;
     SourceLocation until;
@@ -453,7 +483,7 @@ bool FunctionReader::sortedBefore(const VarDecl& variable, const CXXForRangeStmt
         found |= names(call);
       return !found;
     }
-  } finder(variable, loop.getForLoc(), places_.manager());
+  } finder(variable, loop, places_.manager());
   finder.TraverseStmt(const_cast<Stmt*>(declaration_.getBody()));
   return finder.found;
 }
@@ -969,6 +999,7 @@ void FunctionReader::addBinds(const CallModel& m, const std::vector<const Expr*>
       const std::size_t at = first + (m.binds == Binds::PqArrays ? 2 : 1);
       if (at >= arguments.size()) return;
       for (const Expr* e : values_.elements(arguments[at])) add(e);
+      if (m.binds == Binds::PqArrays) call.bind_types = numbersIn(arguments[at - 1]);
       const Expr* formats = at + 2 < arguments.size() ? stripped(arguments[at + 2]) : nullptr;
       call.binary = formats && !formats->isNullPointerConstant(context_, Expr::NPC_ValueDependentIsNull) && !allZero(formats);
       return;
@@ -983,13 +1014,21 @@ void FunctionReader::addBinds(const CallModel& m, const std::vector<const Expr*>
   }
 }
 
+// A list of constants; nothing if one is none.
+std::vector<std::int32_t> FunctionReader::numbersIn(const Expr* array) {
+  std::vector<std::int32_t> numbers;
+  for (const Expr* e : values_.elements(array)) {
+    Expr::EvalResult number;
+    if (!e || e->isValueDependent() || !e->EvaluateAsInt(number, context_)) return {};
+    numbers.push_back(static_cast<std::int32_t>(number.Val.getInt().getExtValue()));
+  }
+  return numbers;
+}
+
 // A list of formats that says text for every value.
 bool FunctionReader::allZero(const Expr* formats) {
-  const std::vector<const Expr*> all = values_.elements(formats);
-  return !all.empty() && llvm::all_of(all, [&](const Expr* e) {
-    Expr::EvalResult number;
-    return e && !e->isValueDependent() && e->EvaluateAsInt(number, context_) && number.Val.getInt() == 0;
-  });
+  const std::vector<std::int32_t> all = numbersIn(formats);
+  return !all.empty() && llvm::all_of(all, [](std::int32_t n) { return n == 0; });
 }
 
 // --- sessions from elsewhere

@@ -76,7 +76,7 @@ FunctionReader::FunctionReader(UnitMemory& unit, const FunctionDecl& function)
       declaration_(function),
       values_(unit.context, unit.places, &function),
       parents_(function.getBody()) {
-  values_.setLoops(&loop_of_);
+  values_.setLoops(&loop_of_, &counters_);
   if (const auto* constructor = dyn_cast<CXXConstructorDecl>(&function))
     for (const CXXCtorInitializer* i : constructor->inits()) {
       if (!i->getInit()) continue;

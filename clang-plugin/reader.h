@@ -79,8 +79,10 @@ class FunctionReader {
   void collectSources(const clang::Stmt* s, int nesting);
   bool madeInLoop(const Expr* object, const std::vector<const Expr*>& arguments) const;
   std::int32_t addLoop(const clang::CXXForRangeStmt& s, std::int32_t parent);
-  LoopOrder orderOf(const Expr& container, const clang::CXXForRangeStmt& loop);
-  bool sortedBefore(const clang::VarDecl& variable, const clang::CXXForRangeStmt& loop);
+  std::int32_t addLoop(const clang::ForStmt& s, std::int32_t parent);
+  HostLoop loopOver(const Expr& container, clang::SourceLocation begin, clang::SourceLocation end, std::int32_t parent);
+  LoopOrder orderOf(const Expr& container, clang::SourceLocation loop);
+  bool sortedBefore(const clang::VarDecl& variable, clang::SourceLocation loop);
   HostCall begin(HostCallKind kind, const Expr& whole, std::string api, std::int32_t loop, std::uint32_t depth);
   void add(HostCall call, const Expr& whole);
   void setTexts(HostCall& call, const Texts& texts);
@@ -114,6 +116,7 @@ class FunctionReader {
   void bindsBehind(clang::OverloadedOperatorKind kind, const Expr& c, HostCall& call);
   void addBinds(const CallModel& m, const std::vector<const Expr*>& arguments, const Expr& c, const Expr* object, HostCall& call);
   bool allZero(const Expr* formats);
+  std::vector<std::int32_t> numbersIn(const Expr* array);
   Texts connectionText(const CallModel& m, const std::vector<const Expr*>& arguments);
   bool obtains(const clang::FunctionDecl& callee, clang::QualType result);
   bool handsBack(const clang::FunctionDecl& callee, const Expr* object, const std::vector<const Expr*>& arguments,
@@ -194,6 +197,7 @@ class FunctionReader {
   Places& places_;
   const clang::FunctionDecl& declaration_;
   std::map<const clang::VarDecl*, std::int32_t> loop_of_;
+  ValueReader::Counters counters_;
   ValueReader values_;
   clang::ParentMap parents_;
   HostCode code_;

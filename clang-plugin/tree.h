@@ -90,7 +90,14 @@ class ValueReader {
   // The one expression that a local variable holds where it is used, if it is one.
   const Expr* reachingOne(const clang::VarDecl& v, const Expr* use);
 
-  void setLoops(const std::map<const clang::VarDecl*, std::int32_t>* loops) { loops_ = loops; }
+  // A variable that counts through a container or the rows of an answer: for (i = 0; i < ids.size(); ++i).
+  struct Counter {
+    std::int32_t loop = -1;
+    const clang::ValueDecl* container = nullptr;
+    std::string element;  // "ids[i]"
+  };
+  using Counters = std::map<const clang::VarDecl*, Counter>;
+  void setLoops(const std::map<const clang::VarDecl*, std::int32_t>* loops, const Counters* counters) { loops_ = loops, counters_ = counters; }
   // Texts of expressions one after the other; a null one is not followed.
   Texts joined(const std::vector<const Expr*>& parts);
   // Element expressions of an array variable that holds a list of values: {a.c_str(), "7"}.
@@ -108,6 +115,7 @@ class ValueReader {
   std::optional<HostValue> constant(const Expr* e);
   HostValue variable(const clang::VarDecl& v, const Expr* use);
   HostValue call(const clang::CallExpr& c);
+  std::optional<HostValue> element(const Expr* e, int depth = 0);
   HostValue converted(const Expr* whole, const Expr* sub, bool implicit);
   HostValue plain(HostValueKind kind, const Expr* e, std::string name = {}) const;
   HostValue unknown(const Expr* e, std::string why) const;
@@ -134,11 +142,14 @@ class ValueReader {
   Places& places_;
   const clang::FunctionDecl* function_;
   const std::map<const clang::VarDecl*, std::int32_t>* loops_ = nullptr;
+  const Counters* counters_ = nullptr;
   std::vector<Frame> frames_;
   std::set<const void*> active_;
   int steps_ = 0, depth_ = 0;
 };
 
+// The variable or field that an expression names; null: none.
+const clang::ValueDecl* namedBy(const Expr* e);
 // Below parentheses, casts that change nothing, temporaries and the like.
 const Expr* stripped(const Expr* e);
 // Characters, or an object of a string class: a known one, or one of the project's own.

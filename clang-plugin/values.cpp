@@ -228,6 +228,14 @@ bool isLostCall(const RecoveryExpr& e, const SourceManager& manager) {
   return end.isValid() && *manager.getCharacterData(end) == ')';
 }
 
+const ValueDecl* namedBy(const Expr* e) {
+  if (!e) return nullptr;
+  e = stripped(e);
+  if (const auto* ref = dyn_cast<DeclRefExpr>(e)) return ref->getDecl();
+  const auto* member = dyn_cast<MemberExpr>(e);
+  return member && isa<CXXThisExpr>(stripped(member->getBase())) ? member->getMemberDecl() : nullptr;
+}
+
 const Expr* stripped(const Expr* e) {
   for (;;) {
     if (!e) return e;
@@ -566,9 +574,8 @@ HostValue ValueReader::valueAt(const Expr* written) {
     return value(list->getInitExprs()[0]);
   if (const auto* c = dyn_cast<CallExpr>(e)) return call(*c);
   if (const auto* subscript = dyn_cast<ArraySubscriptExpr>(e)) {
-    HostValue v = unknown(e, "an element of an array");
-    (void)subscript;
-    return v;
+    if (std::optional<HostValue> one = element(subscript)) return *one;
+    return unknown(e, "an element of an array");
   }
   return unknown(e, "an expression");
 }
@@ -739,8 +746,45 @@ HostValue ValueReader::call(const CallExpr& c) {
     active_.erase(callee);
     if (!choice.args.empty() && tellsMore(choice)) return choice.args.size() == 1 ? choice.args[0] : choice;
   }
+  if (std::optional<HostValue> of = element(&c)) {
+    if (is_operator && c.getNumArgs() == 2 && namedBy(c.getArg(0))) return *of;
+    HostValue part = plain(HostValueKind::Result, &c, name);
+    part.args.push_back(std::move(*of));
+    return part;
+  }
   HostValue v = plain(HostValueKind::Result, &c, name);
   for (const Expr* a : arguments) v.args.push_back(value(a));
+  return v;
+}
+
+// What a loop goes over, one by one, or a part of it: ids[i], row["id"], r.at(i).at(0), PQgetvalue(r, i, 0).
+std::optional<HostValue> ValueReader::element(const Expr* e, int depth) {
+  if (!e || depth > 8 || !loops_ || !counters_) return std::nullopt;
+  e = stripped(e);
+  if (const auto* v = dyn_cast_or_null<VarDecl>(namedBy(e))) {
+    if (loops_->contains(v)) return variable(*v, e);
+    return std::nullopt;
+  }
+  const Expr *container = nullptr, *index = nullptr;
+  if (const auto* subscript = dyn_cast<ArraySubscriptExpr>(e)) {
+    container = subscript->getBase(), index = subscript->getIdx();
+  } else if (const auto* op = dyn_cast<CXXOperatorCallExpr>(e)) {
+    if (op->getOperator() != OO_Subscript || op->getNumArgs() != 2) return std::nullopt;
+    container = op->getArg(0), index = op->getArg(1);
+  } else if (const auto* method = dyn_cast<CXXMemberCallExpr>(e)) {
+    container = method->getImplicitObjectArgument();
+    if (method->getNumArgs() == 1) index = method->getArg(0);
+  } else if (const auto* call = dyn_cast<CallExpr>(e)) {
+    const FunctionDecl* f = call->getDirectCallee();
+    if (!f || !f->getIdentifier() || f->getName() != "PQgetvalue" || call->getNumArgs() != 3) return std::nullopt;
+    container = call->getArg(0), index = call->getArg(1);
+  }
+  if (!container) return std::nullopt;
+  const auto* counter = dyn_cast_or_null<VarDecl>(index ? namedBy(index->IgnoreParenImpCasts()) : nullptr);
+  const auto counted = counter ? counters_->find(counter) : counters_->end();
+  if (counted == counters_->end() || counted->second.container != namedBy(container)) return element(container, depth + 1);
+  HostValue v = plain(HostValueKind::Element, e, counted->second.element);
+  v.index = counted->second.loop;
   return v;
 }
 

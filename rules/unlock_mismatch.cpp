@@ -50,6 +50,19 @@ bool sharesNumber(const KeyInfo& a, const KeyInfo& b) {
   return !whole && (sameValue(v, stripCasts(pair.parts[1])) || sameValue(v, stripCasts(pair.parts[0])));
 }
 
+// Pairs of two classes, (600, n) and (601, n), for the same object.
+bool isOtherClass(const KeyInfo& held, const KeyInfo& wanted) {
+  if (held.parts.size() != 2 || wanted.parts.size() != 2) return false;
+  const auto a = constantInteger(held.parts[0]), b = constantInteger(wanted.parts[0]);
+  return a && b && *a != *b && sameValue(stripCasts(held.parts[1]), stripCasts(wanted.parts[1]));
+}
+
+bool takenLike(const LockStates& locks, const LockEvent& unlock) {
+  return std::any_of(locks.events.begin(), locks.events.end(), [&](const LockEvent& e) {
+    return e.acquires() && e.lock->scope == LockScope::Session && e.lock->mode == unlock.lock->mode && locks.keys.alias(e.key, unlock.key) != Alias::No;
+  });
+}
+
 bool releasedElsewhere(const LockStates& locks, const FunctionLocks& f, const Hold& h) {
   return std::any_of(f.events.begin(), f.events.end(), [&](EventId id) {
     const LockEvent& e = locks.event(id);
@@ -75,6 +88,9 @@ std::optional<Meant> meantBy(const LockState& s, const LockEvent& unlock, const 
       return Meant{&h, fmt::format("the lock was taken as {}, and the two parts have changed places", held.class_text)};
     if (h.mode == unlock.lock->mode && sharesNumber(held, wanted))
       return Meant{&h, fmt::format("the lock was taken as {}, and one-key and two-key locks are different locks", held.class_text)};
+    // A guard: its destructor has nothing but the lock of its own constructor.
+    if (f.constructor != nullptr && h.mode == unlock.lock->mode && isOtherClass(held, wanted) && !takenLike(locks, unlock))
+      return Meant{&h, fmt::format("the lock that the constructor took is {}", held.class_text)};
     if (h.mode == unlock.lock->mode && held.constant && wanted.constant && held.form == wanted.form)
       return Meant{&h, fmt::format("the lock that is held is {}", held.class_text)};
   }

@@ -257,17 +257,33 @@ const HostLoop* hostLoopOf(const LockSite& site, const HostCall& call) {
   return nullptr;
 }
 
+// Of the rows that a loop goes over, or of the container.
+bool isUnordered(const LockSite& site, const HostLoop& loop, Context& in) {
+  if (loop.order != LoopOrder::Unknown || loop.answer < 0) return loop.order == LoopOrder::Unsorted;
+  bool found = false;
+  for (const Block& b : site.function->blocks)
+    for (const Event& e : b.events)
+      for (const Statement& s : e.statement) {
+        if (s.host_call != loop.answer || s.kind != StatementKind::Query || s.query.empty()) continue;
+        if (in.orders.of(s.query[0]) != RowOrder::Unordered) return false;
+        found = true;
+      }
+  return found;
+}
+
 bool reportHostLoop(const LockSite& site, Context& in, Report& report) {
   if (site.key.constant || site.statement->host_call < 0 || site.function->host.empty() || !keyComesFromCall(site)) return false;
   const HostCall& call = site.function->host[0].calls[static_cast<std::size_t>(site.statement->host_call)];
   const HostLoop* loop = hostLoopOf(site, call);
   // A transaction, or a connection, of each round: nothing stays held.
-  if (!loop || loop->order != LoopOrder::Unsorted || call.session_in_loop || givesBackInLoop(site, in)) return false;
+  if (!loop || call.session_in_loop || givesBackInLoop(site, in) || !isUnordered(site, *loop, in)) return false;
+  const bool rows = loop->order == LoopOrder::Unknown;
   Finding& f = report.at(site, site.call->range,
-                         fmt::format("{} takes one lock in each round of a loop over {}, and all of them stay held. Nothing says in which order its elements "
-                                     "come: two sessions whose keys overlap can take them in opposite order and deadlock. Copy the keys to a sorted "
-                                     "container first (std::set, or std::sort), without duplicates.",
-                                     callText(site), loop->container));
+                         fmt::format("{} takes one lock in each round of a loop over {}, and all of them stay held. Nothing says in which order its {} "
+                                     "come: two sessions whose keys overlap can take them in opposite order and deadlock. {}",
+                                     callText(site), rows ? "the rows of a query without ORDER BY" : loop->container, rows ? "rows" : "elements",
+                                     rows ? "Add ORDER BY the key to the query of the loop."
+                                          : "Copy the keys to a sorted container first (std::set, or std::sort), without duplicates."));
   f.related.push_back(report.place(site.unit, loop->range, "the loop"));
   return true;
 }

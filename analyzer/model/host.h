@@ -148,6 +148,7 @@ struct HostCall {
   std::vector<HostText> texts;      // alternatives, in source order
   std::vector<HostValue> holes;
   std::vector<HostValue> binds;     // of $1, $2, …
+  std::vector<std::int32_t> bind_types;  // OIDs of their types, where the program says them; 0: the server decides
   std::string connection;           // path of the session; Function: of the object it is called on, a constructor's of what it makes
   std::vector<std::string> bind_paths;  // of the call's arguments, where they are objects or handles: one for each, or none at all
   std::string made;                 // path of the variable that takes what the call returns, where that is an object or a handle
@@ -164,7 +165,7 @@ struct HostCall {
   template <class Self, class V>
   static void describe(Self& s, V& v) {
     v("kind", s.kind), v("api", s.api), v("name", s.name), v("range", s.range), v("texts", s.texts), v("holes", s.holes);
-    v("binds", s.binds), v("connection", s.connection), v("result", s.result), v("result_range", s.result_range);
+    v("binds", s.binds), v("bind_types", s.bind_types), v("connection", s.connection), v("result", s.result), v("result_range", s.result_range);
     v("loop", s.loop), v("binary", s.binary), v("loop_depth", s.loop_depth);
     v("session_in_loop", s.session_in_loop), v("bind_paths", s.bind_paths), v("made", s.made), v("throws", s.throws);
     v("deferred", s.deferred), v("lasting", s.lasting);
@@ -228,17 +229,19 @@ struct HostAlias {
 enum class LoopOrder { Unknown, Sorted, Unsorted };
 PGLOCKLINT_ENUM_NAMES(LoopOrder, "unknown", "sorted", "unsorted")
 
-// A loop over the elements of a container.
+// A loop over the elements of a container, or over the rows of an answer.
 struct HostLoop {
   SourceRange range;       // its head
-  std::string variable;    // of the element
+  std::string variable;    // of the element; "ids[i]" where an index counts
   std::string container;   // for people: "ports (std::unordered_set<int>)"
   LoopOrder order = LoopOrder::Unknown;
   std::int32_t parent = -1;
+  std::int32_t answer = -1;  // the call whose rows it goes over
   bool operator==(const HostLoop&) const = default;
   template <class Self, class V>
   static void describe(Self& s, V& v) {
     v("range", s.range), v("variable", s.variable), v("container", s.container), v("order", s.order), v("parent", s.parent);
+    v("answer", s.answer);
   }
 };
 

@@ -236,6 +236,24 @@ Value received(Value v, const std::string& type) {
   return c;
 }
 
+// Of pg_type.dat, as far as keys are made of it; empty: another, or not said.
+constexpr std::string_view typeOfOid(std::int32_t oid) {
+  switch (oid) {
+    case 16: return "boolean";
+    case 20: return "bigint";
+    case 21: return "smallint";
+    case 23: return "integer";
+    case 25: return "text";
+    case 26: return "oid";
+    case 700: return "real";
+    case 701: return "double precision";
+    case 1043: return "character varying";
+    case 1700: return "numeric";
+    case 2950: return "uuid";
+    default: return {};
+  }
+}
+
 std::optional<Value> Resolver::hostPlaceholder(const Expr& e, const ValueScope& scope) {
   if (scope.statement == nullptr || scope.statement->host_call < 0 || scope.function == nullptr || scope.function->host.empty())
     return std::nullopt;
@@ -253,6 +271,13 @@ std::optional<Value> Resolver::hostPlaceholder(const Expr& e, const ValueScope& 
   if (call.binary && !hole) return placed(unknownValue("sent in binary form"), e.range, scope.unit);
   Value v = HostReader(scope).read(values[at]);
   if (!v.range.known()) v.range = e.range, v.unit = scope.unit;
+  if (const std::string_view type = !hole && at < call.bind_types.size() ? typeOfOid(call.bind_types[at]) : std::string_view(); !type.empty()) {
+    Value c;
+    c.kind = ValueKind::Cast, c.type = type;
+    c.range = v.range, c.unit = v.unit, c.from_argument = v.from_argument;
+    c.args.push_back(std::move(v));
+    return c;
+  }
   return call.kind == HostCallKind::Function ? v : sent(std::move(v));
 }
 

@@ -8,6 +8,7 @@
 
 #include "model/lock_function.h"
 #include "sql/pg_parse.h"
+#include "sql/plpgsql.h"
 
 namespace pglocklint::sql {
 
@@ -479,7 +480,9 @@ class DynamicParser {
       result_.problems.push_back({like_.range, (by_ == SentBy::Client ? "SQL of the program: " : "dynamic SQL: ") + why, mentions_lock});
       if (has_holes && !mentions_lock) parsed.events.clear(), parsed.error.clear(), omitted = true;
     }
-    if ((!parsed.ddl.empty() || !parsed.bodies.empty()) && mentions_lock)
+    if (by_ == SentBy::Client && !has_holes && (parsed.has_locks || mentions_lock))
+      define(parsed);
+    else if ((!parsed.ddl.empty() || !parsed.bodies.empty()) && mentions_lock)
       result_.problems.push_back({like_.range, "a definition inside of dynamic SQL is not followed", true});
     for (Event& event : parsed.events) add(std::move(event), omitted, tokens);
     if (parsed.events.empty()) {
@@ -488,6 +491,20 @@ class DynamicParser {
       statement.head = tokens.upper(0);
       add(std::move(statement), omitted, tokens);
     }
+  }
+
+  void define(ParsedStatement& parsed) {
+    const auto first = static_cast<std::int32_t>(result_.functions.size());
+    for (Function& f : parsed.functions) result_.functions.push_back(std::move(f));
+    for (const ParsedStatement::Body& b : parsed.bodies)
+      parseBody(b.text, b.language, lines_, result_.functions[static_cast<std::size_t>(first + b.function)], result_.problems);
+    for (Ddl& d : parsed.ddl) {
+      if (d.function >= 0) d.function += first;
+      result_.ddl.push_back(std::move(d));
+    }
+    for (Event& e : parsed.events)
+      for (Statement& s : e.statement)
+        if (s.function >= 0) s.function += first;
   }
 
   void add(Event event, bool omitted, const BodyTokens& tokens) {

@@ -43,6 +43,9 @@ std::optional<DynamicText> readDynamicText(const BodyTokens& tokens, TokenSpan e
 
 struct DynamicResult {
   List<Event> events;
+  // What a client's text defines, where it is known in full; Statement::function and Ddl::function index `functions`.
+  std::vector<Function> functions;
+  List<Ddl> ddl;
   List<NotUnderstood> problems;
 };
 

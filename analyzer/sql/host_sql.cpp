@@ -56,6 +56,7 @@ class UnitLowering {
   void run() {
     for (Function& f : unit_.functions)
       if (!f.host.empty()) function(f);
+    for (Function& f : defined_) unit_.functions.push_back(std::move(f));
     std::sort(unit_.not_understood.begin(), unit_.not_understood.end());
     unit_.not_understood.erase(std::unique(unit_.not_understood.begin(), unit_.not_understood.end()), unit_.not_understood.end());
   }
@@ -256,10 +257,19 @@ class UnitLowering {
     ++unit_.statements, ++unit_.parsed;
     DynamicResult parsed = parseDynamicText(text, {}, like(c, index), lines, SentBy::Client);
     for (NotUnderstood& n : parsed.problems) unit_.not_understood.push_back(std::move(n));
+    const auto first = static_cast<std::int32_t>(unit_.functions.size() + defined_.size());
+    for (Function& f : parsed.functions) defined_.push_back(std::move(f));
+    for (Ddl& d : parsed.ddl) {
+      if (d.function >= 0) d.function += first;
+      unit_.ddl.push_back(std::move(d));
+    }
     List<Event> events = std::move(parsed.events);
     for (Event& e : events) {
       e.host_call = index;
-      for (Statement& s : e.statement) s.dynamic = false, s.host_call = index;
+      for (Statement& s : e.statement) {
+        s.dynamic = false, s.host_call = index;
+        if (s.function >= 0) s.function += first;
+      }
     }
     numberPlaceholders(events);
     if (events.size() < 2) return events;
@@ -307,6 +317,7 @@ class UnitLowering {
   Unit& unit_;
   const PreparedStatements& prepared_;
   const std::function<std::string(const std::string&)>& text_;
+  std::vector<Function> defined_;  // functions and DO blocks that texts hold
   std::map<std::uint32_t, std::unique_ptr<LineIndex>> lines_;
 };
 

@@ -13,4 +13,7 @@ void parsePlpgsql(const MappedText& body, const LineIndex& lines, Function& func
 // A LANGUAGE sql body: its statements, in one block.
 void parseSqlBody(const MappedText& body, const LineIndex& lines, Function& function, List<NotUnderstood>& problems);
 
+// A body in any language; one that is not read is a problem if it mentions locks.
+void parseBody(const MappedText& body, const std::string& language, const LineIndex& lines, Function& function, List<NotUnderstood>& problems);
+
 }  // namespace pglocklint::sql

@@ -2,6 +2,7 @@
 #include <string>
 #include <utility>
 
+#include "sql/front_end.h"
 #include "sql/pg_parse.h"
 #include "sql/plpgsql.h"
 #include "sql/plpgsql_tokens.h"
@@ -41,6 +42,14 @@ void parseSqlBody(const MappedText& body, const LineIndex& lines, Function& func
       events.push_back(std::move(statement));
     }
   }
+}
+
+void parseBody(const MappedText& body, const std::string& language, const LineIndex& lines, Function& function, List<NotUnderstood>& problems) {
+  if (language == "plpgsql") return parsePlpgsql(body, lines, function, problems);
+  if (language == "sql") return parseSqlBody(body, lines, function, problems);
+  function.body_understood = false;
+  if (mentionsSeed(body.text()))
+    problems.push_back({function.body_range.known() ? function.body_range : function.range, "a function body in LANGUAGE " + language + " is not read", false});
 }
 
 }  // namespace pglocklint::sql

@@ -238,7 +238,7 @@ void ScriptReader::statement(const Piece& piece, const MappedText& text, ScriptF
   const auto first_ddl = static_cast<std::int32_t>(unit_.ddl.size());
   for (Function& f : parsed.functions) unit_.functions.push_back(std::move(f));
   for (const ParsedStatement::Body& b : parsed.bodies)
-    body(b.text, b.language, unit_.functions[static_cast<std::size_t>(b.function + first_function)]);
+    parseBody(b.text, b.language, lines_, unit_.functions[static_cast<std::size_t>(b.function + first_function)], unit_.not_understood);
   for (Ddl& d : parsed.ddl) {
     d.down = piece.down;
     if (d.function >= 0) d.function += first_function;
@@ -254,15 +254,6 @@ void ScriptReader::statement(const Piece& piece, const MappedText& text, ScriptF
     }
     flow.add(std::move(e));
   }
-}
-
-void ScriptReader::body(const MappedText& text, const std::string& language, Function& f) {
-  if (language == "plpgsql") return parsePlpgsql(text, lines_, f, unit_.not_understood);
-  if (language == "sql") return parseSqlBody(text, lines_, f, unit_.not_understood);
-  f.body_understood = false;
-  if (mentionsSeed(text.text()))
-    unit_.not_understood.push_back({f.body_range.known() ? f.body_range : f.range,
-                                    "a function body in LANGUAGE " + language + " is not read", false});
 }
 
 }  // namespace pglocklint::sql

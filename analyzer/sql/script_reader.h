@@ -66,7 +66,6 @@ class ScriptReader {
   void givenVariable(const std::string& name, const std::optional<std::string>& value, const SourceRange& range, ScriptFlow& flow);
 
  private:
-  void body(const MappedText& text, const std::string& language, Function& f);
   void setVariable(std::string_view arguments, bool set, const SourceRange& range, ScriptFlow& flow);
 
   Unit& unit_;

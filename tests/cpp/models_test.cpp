@@ -38,6 +38,9 @@ const Use kUses[] = {
      "#include <libpq-fe.h>\nvoid f(PGconn* c) { PQenterPipelineMode(c); const char* v[] = {\"4711\"}; PQsendQueryParams(c, \"SELECT pg_advisory_xact_lock($1)\", 1, nullptr, v, "
      "nullptr, nullptr, 0); PQpipelineSync(c); }\n",
      {"(4711)"}},
+    {"libpq: boost::lexical_cast, of which nobody sees the inside",
+     "#include <libpq-fe.h>\n#include <boost/lexical_cast.hpp>\n#include <string>\nvoid f(PGconn* c) { PQclear(PQexec(c, (\"SELECT pg_advisory_lock(\" + boost::lexical_cast<std::string>(4711) + \")\").c_str())); }\n",
+     {"(4711)"}},
     {"libpqxx: exec_params", "#include <pqxx/pqxx>\nvoid f(pqxx::work& tx) { tx.exec_params(\"SELECT pg_advisory_xact_lock($1, $2)\", 7, 8); }\n", {"(7, 8)"}},
     {"libpqxx: exec with params", "#include <string_view>\nnamespace pqxx { struct zview : std::string_view { zview(const char*); }; struct prepped : zview { explicit prepped(const char*); }; struct params { template <class... T> params(T...) {} };\nstruct connection { void prepare(zview, zview); }; struct work { int exec(zview, params); int exec(prepped, params); }; }\nvoid f(pqxx::work& tx) { tx.exec(\"SELECT pg_advisory_xact_lock($1)\", pqxx::params{7}); }\n", {"(7)"}},
     {"libpqxx 6: prepared()",

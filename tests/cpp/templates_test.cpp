@@ -100,6 +100,16 @@ const Way kWays[] = {
     {"a string class of the project's own, joined with ^=",
      "struct var { var(const char*); var& operator^=(const var&); };\nvar operator^(var, var);\nbool sqlexec(const var& sql);\n"
      "void f() { var q = \"HEAD\"; q ^= \"TAIL\"; sqlexec(q); }\n"},
+    {"absl::StrAppend", "#include <absl/strings/str_cat.h>\nvoid f(PGconn* c) { std::string q = \"HEAD\"; absl::StrAppend(&q, \"TAIL\"); PQexec(c, q.c_str()); }\n"},
+    {"sprintf", "#include <cstdio>\nvoid f(PGconn* c) { char q[200]; std::sprintf(q, \"HEAD%s\", \"TAIL\"); PQexec(c, q); }\n"},
+    {"stringstream", "#include <sstream>\nvoid f(PGconn* c) { std::stringstream q; q << \"HEAD\" << \"TAIL\"; PQexec(c, q.str().c_str()); }\n"},
+    {"string_view made a string",
+     "#include <string_view>\nconstexpr std::string_view kHead = \"HEAD\";\nvoid f(PGconn* c) { PQexec(c, (std::string(kHead) + \"TAIL\").c_str()); }\n"},
+    {"std::array", "#include <array>\nconstexpr std::array<const char*, 2> kSql = {\"SELECT 1\", \"HEAD TAIL\"};\nvoid f(PGconn* c) { PQexec(c, kSql[1]); }\n"},
+    {"default argument", "void g(PGconn* c, const char* sql = \"HEAD TAIL\") { PQexec(c, sql); }\nvoid f(PGconn* c) { g(c); }\n"},
+    {"template argument", "template <const char* const& Sql> void g(PGconn* c) { PQexec(c, Sql); }\nstatic constexpr const char* kSql = \"HEAD TAIL\";\nvoid f(PGconn* c) { g<kSql>(c); }\n"},
+    {"PQprepare here and PQexecPrepared there", "void f(PGconn* c) { PQprepare(c, \"claim\", \"HEAD TAIL\", 0, nullptr); }\n", Follows::Yes,
+     "void g(PGconn* c) { PQexecPrepared(c, \"claim\", 0, nullptr, nullptr, nullptr, 0); }\n"},
     // What is not followed is counted.
     {"text read from a table that is filled at run time",
      "#include <map>\nvoid f(PGconn* c) { std::map<int, std::string> sql; sql[1] = \"SELECT pg_advisory_xact_lock(j.id) FROM job j TAIL\"; PQexec(c, sql[1].c_str()); }\n", Follows::No},

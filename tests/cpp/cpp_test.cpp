@@ -163,23 +163,38 @@ TEST_CASE("an unknown function that is given lock SQL runs it") {
 }
 
 TEST_CASE("a hostile compile database loads, writes and leaks nothing") {
-  const Project p;
+  const Project p, outside;
   p.write("a.cpp", kBare);
   p.write("evil.rsp", "-DX");
+  outside.write("far.rsp", "-DSECRET_OF_ANOTHER_PROJECT");
+  // A library that says when it is loaded.
+  p.write("evil.c", "#include <stdio.h>\n__attribute__((constructor)) void loaded(void) { FILE* f = fopen(\"" + p.at("loaded") + "\", \"w\"); if (f) fclose(f); }\n");
+  REQUIRE(run({"/usr/bin/env", "cc", "-shared", "-fPIC", "-o", "evil.so", "evil.c"}, p.path()).status == 0);
+  const std::string evil = p.at("evil.so");
   nlohmann::json commands = nlohmann::json::array();
   commands.push_back({{"directory", p.path().string()},
                       {"file", "a.cpp"},
                       {"arguments",
-                       {"g++", "-fplugin=" + p.at("evil.so"), "-Xclang", "-load", "-Xclang", p.at("evil.so"), "-include",
-                        "/etc/shadow", "-o", "a.cpp", "@/etc/passwd", "@evil.rsp", "-c", "a.cpp"}}});
+                       {"g++", "-fplugin=" + evil, "-fpass-plugin=" + evil, "-Xclang", "-load", "-Xclang", evil, "-load", evil, "-include", "/etc/shadow",
+                        "-imacros", "/etc/shadow", "-o", "a.cpp", "-MD", "-MF", "a.cpp", "-save-temps", "-ftime-trace=trace.json", "-dumpdir", "dumps/",
+                        "--serialize-diagnostics", "a.cpp", "-wrapper", evil, "-B" + p.path().string(), "-specs=" + p.at("evil.rsp"),
+                        "-fmodules-cache-path=" + p.at("cache"), "-ivfsoverlay", "/etc/shadow", "@/etc/passwd", "@" + outside.at("far.rsp"),
+                        "@../" + outside.path().filename().string() + "/far.rsp", "@evil.rsp", "-c", "a.cpp"}}});
   p.write("compile_commands.json", commands.dump());
+  const auto files = [&] {
+    std::set<std::string> names;
+    for (const auto& entry : fs::recursive_directory_iterator(p.path())) names.insert(entry.path().string());
+    return names;
+  };
+  const std::set<std::string> before = files();
   const CheckRun run = p.check({"--enable", "magic-key"});
   CHECK(run.findings == std::vector<Reported>{{"a.cpp", 2, "magic-key"}});
   CHECK(readFile(p.at("a.cpp")) == kBare);
+  CHECK(files() == before);
   const std::string reason = run.report["coverage"]["units"][0].at("reason");
-  for (const char* flag : {"-fplugin", "-Xclang", "-include", "@/etc/passwd"})
-    CHECK_MESSAGE(reason.find(flag) != std::string::npos, flag);
-  CHECK(run.outcome.out.find("root:") == std::string::npos);
+  for (const char* flag : {"-fplugin", "-Xclang", "-load", "-include", "-imacros", "-specs", "-ivfsoverlay", "@/etc/passwd", "far.rsp"})
+    CHECK_MESSAGE(reason.find(flag) != std::string::npos, flag, ": ", reason);
+  for (const char* secret : {"root:", "SECRET_OF"}) CHECK_MESSAGE((run.outcome.out + run.outcome.err).find(secret) == std::string::npos, secret);
 }
 
 TEST_CASE("a database that was asked for and is not there ends the run") {
@@ -198,6 +213,8 @@ TEST_CASE("a worker that crashes, fails or talks nonsense costs its unit") {
   };
   const Stand stands[] = {
       {"#!/bin/sh\nkill -SEGV $$\n", "crashed"},
+      {"#!/bin/sh\nkill -KILL $$\n", "crashed"},
+      {"#!/bin/sh\nkill -XCPU $$\n", "seconds of processor time"},  // what its limit does to one that computes for ever
       {"#!/bin/sh\necho 'no such thing' >&2\nexit 1\n", "no such thing"},
       {"#!/bin/sh\nexec yes\n", "more facts than fit"},
       {"#!/bin/sh\necho '{\"schema\":\"pglocklint/facts/1\",\"files\":[]}'\n", "no facts"},

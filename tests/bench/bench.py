@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Measures pglocklint against what bounds it, side by side, and prints a table. Called by scripts/bench."""
+import math
 import os
 import pathlib
 import shutil
@@ -73,9 +74,27 @@ def cpp_rows():
         row(f"{name}, -O2 with the plugin : without, processor time", ours, theirs, 1.03, attribute="cpu")
 
 
+def function_rows():
+    """How the time grows with the functions of a program: the exponent is the slope of least squares through the logarithms."""
+    points = []
+    for count in (10_000, 31_623, 100_000):
+        folder = BUILD / f"bench/functions-{count}"
+        if not folder.is_dir():
+            subprocess.run([sys.executable, "-B", str(HERE / "generate_functions.py"), str(folder), str(count)], check=True)
+        runs = [Measured(check("-j", 1, folder)) for _ in range(3)]
+        if any(run.status != 0 for run in runs):
+            sys.exit(f"{count} functions: ended with {[run.status for run in runs]}")
+        points.append((math.log(count), math.log(min(run.cpu for run in runs)), min(run.cpu for run in runs), max(run.megabytes for run in runs)))
+    mean_x, mean_y = (sum(point[axis] for point in points) / len(points) for axis in (0, 1))
+    exponent = sum((x - mean_x) * (y - mean_y) for x, y, *_ in points) / sum((x - mean_x) ** 2 for x, *_ in points)
+    times = ", ".join(f"{seconds:.1f} s" for *_, seconds, _ in points)
+    rows.append((f"10,000, 31,623 and 100,000 functions, 1,000 keys: {times} of processor time, exponent", f"{exponent:.2f}", "", "", "≤ 1.1", exponent <= 1.1))
+    rows.append(("100,000 functions: peak memory", f"{points[-1][3]:.0f} MB", "", "", "", True))
+
+
 def main():
-    script = (HERE / "generate.py").read_bytes()
-    made_by = BUILD / "bench/generate.py"
+    script = (HERE / "generate.py").read_bytes() + (HERE / "generate_functions.py").read_bytes()
+    made_by = BUILD / "bench/made_by"
     if not made_by.exists() or made_by.read_bytes() != script:
         shutil.rmtree(BUILD / "bench", ignore_errors=True)
         subprocess.run([sys.executable, "-B", str(HERE / "generate.py"), str(CORPUS)], check=True)
@@ -107,6 +126,7 @@ def main():
                 start = number * 93_000 % (len(text) - 1_100_000)
                 (many / f"{number:03}.sql").write_bytes(text[text.index(b";\n", start) + 2:][:1_000_000])
         row(f"100 files of 1 MB of {what}: peak memory", Measured(check(many)), None, 250, "MB", 1, "megabytes")
+    function_rows()
     cpp_rows()
     one = HERE / "../../fixtures/projects/shop"
     best = min((Measured(check(one)) for _ in range(ROUNDS)), key=lambda m: m.seconds)

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,7 @@ SOURCE = HERE.parent.parent
 TOOL = os.environ.get("PGLOCKLINT", str(SOURCE / "build/bin/pglocklint"))
 MODULES = pathlib.Path(os.environ.get("PGLOCKLINT_NODE_MODULES", SOURCE / "build/node/node_modules"))
 SKIPPED = 77
+FLOWS = ["projects/parcels", *(f"session-lock-not-released/{name}" for name in ("bad_return.sql", "bad_libpqxx_throw.cpp", "bad_shape_helper_throw"))]
 
 failures = []
 
@@ -53,6 +55,47 @@ def check_promises(name: str, log: dict) -> None:
             expect(bool(fix["artifactChanges"]), f"{name}: a fix changes something")
 
 
+def flows_of_text(text: str) -> list[list[tuple[str, int, str]]]:
+    """The numbered paths of a text report, finding by finding: file, line and message of each step."""
+    flows = []
+    step = re.compile(r"    (\d+)\. (.+?):(\d+):\d+:(.*)")
+    inside = False
+    for line in text.splitlines():
+        if line == "  path:":
+            flows.append([])
+            inside = True
+        elif inside and (found := step.fullmatch(line)):
+            number, file, at, message = found.groups()
+            expect(int(number) == len(flows[-1]) + 1, f"text: step {number} follows step {len(flows[-1])}")
+            flows[-1].append((file, int(at), message.strip()))
+        elif inside and line.startswith("    "):  # the message goes on
+            file, at, message = flows[-1][-1]
+            flows[-1][-1] = (file, at, f"{message} {line.strip()}".strip())
+        else:
+            inside = False
+    return flows
+
+
+def check_flows(name: str, log: dict, text: str) -> None:
+    """What a viewer shows step by step is what the text numbers."""
+    flows = []
+    for result in log["runs"][0]["results"]:
+        for flow in result.get("codeFlows", []):
+            [thread] = flow["threadFlows"]
+            flows.append([])
+            for step in thread["locations"]:
+                location = step["location"]
+                physical = location["physicalLocation"]
+                expect(bool(location["message"]["text"].strip()), f"{name}: each step has a message")
+                expect(physical["artifactLocation"].get("uriBaseId") == "%SRCROOT%", f"{name}: each step has a file")
+                expect(physical["region"]["startLine"] >= 1 and physical["region"]["startColumn"] >= 1, f"{name}: each step has a place")
+                flows[-1].append((physical["artifactLocation"]["uri"], physical["region"]["startLine"], location["message"]["text"]))
+            orders = [step["executionOrder"] for step in thread["locations"] if "executionOrder" in step]
+            expect(orders == sorted(orders), f"{name}: steps stand in the order of execution")
+    expect(flows == flows_of_text(text), f"{name}: the steps are those of the text, in its order: {flows} and {flows_of_text(text)}")
+    expect(any(len(flow) > 2 for flow in flows), f"{name}: some path has steps")
+
+
 def examples() -> list[str]:
     """The rules' examples: of those in C++, which clang reads slowly, every seventh."""
     files = sorted(str(path.relative_to(SOURCE)) for path in (SOURCE / "fixtures").rglob("*") if path.suffix in (".sql", ".sh", ".cpp"))
@@ -76,6 +119,7 @@ def main() -> int:
             "shop.sarif": report(SOURCE / "fixtures/projects", "shop"),
             "shop-all.sarif": report(SOURCE / "fixtures/projects", "--all", "--include-suppressed", "shop"),
             "fixtures.sarif": report(SOURCE, "--all", *examples()),
+            "flows.sarif": report(SOURCE / "fixtures", *FLOWS),
             "nothing.sarif": report(odd, "empty.sql"),
             "odd.sarif": report(folder, "--all", "odd"),
         }
@@ -87,6 +131,9 @@ def main() -> int:
                 expect(False, f"{name}: not JSON: {error}")
                 continue
             check_promises(name, log)
+        text = subprocess.run([TOOL, "check", "--no-cache", "--color", "never", "--fail-on", "never", *FLOWS], cwd=SOURCE / "fixtures", capture_output=True,
+                              stdin=subprocess.DEVNULL, timeout=300).stdout.decode()
+        check_flows("flows.sarif", json.loads(logs["flows.sarif"]), text)
         expect(bool(json.loads(logs["shop.sarif"])["runs"][0]["results"]), "the shop has results")
         expect(not json.loads(logs["nothing.sarif"])["runs"][0]["results"], "an empty file has none")
         for result in json.loads(logs["odd.sarif"])["runs"][0]["results"]:

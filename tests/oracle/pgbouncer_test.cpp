@@ -1,15 +1,20 @@
-// AL306, session-lock-with-transaction-pooler, on a live pooler: isolation tests know none.
+// AL306, session-lock-with-transaction-pooler, and AL308, lock-on-different-connection, on a live pooler: isolation tests know none.
 #include <doctest/doctest.h>
+
+#include <algorithm>
+#include <fstream>
 
 #include "oracle/pgbouncer.h"
 #include "oracle/session.h"
+#include "support/check.h"
 
 using namespace pglocklint::oracle;
+namespace test = pglocklint::test;
 
 namespace {
 
-int advisoryLocks(Session& direct) {
-  return std::stoi(*direct.must("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 7306").value());
+int advisoryLocks(Session& direct, int key = 7306) {
+  return std::stoi(*direct.must("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = " + std::to_string(key)).value());
 }
 
 // Another client keeps the first server connection busy, so that the next transaction of ours gets the second.
@@ -66,4 +71,33 @@ TEST_CASE("the transaction form goes with the transaction, over the pooler too; 
     CHECK(client.must("SELECT pg_advisory_unlock(7306)").value() == "t");
     CHECK(advisoryLocks(direct) == 0);
   }
+}
+
+TEST_CASE("over a pooler in transaction mode a lock outlives its client, and the next client cannot release it") {
+  REQUIRE_MESSAGE(!pgbouncerProgram().empty(), "pgbouncer is not installed (scripts/setup --tests)");
+  const std::string lock = "SELECT pg_advisory_lock(7308)", work = "CREATE TABLE IF NOT EXISTS rebuilt (at timestamptz)", unlock = "SELECT pg_advisory_unlock(7308)";
+  for (const auto& server : testServers()) {
+    CAPTURE(server->program().version);
+    const Pgbouncer pooler(*server, "transaction", 2);
+    Session direct(server->conninfo()), other(pooler.conninfo());
+    Session(pooler.conninfo()).must(lock);  // each process of psql is a client of its own
+    CHECK(advisoryLocks(direct, 7308) == 1);
+    const Busy busy(other);
+    Session(pooler.conninfo()).must(work);
+    CHECK(Session(pooler.conninfo()).must(unlock).value() == "f");
+    CHECK(advisoryLocks(direct, 7308) == 1);
+  }
+  // What pglocklint says of the same statements.
+  const test::TemporaryFolder folder;
+  std::ofstream(folder.path() / "pgbouncer.ini") << "[databases]\napp = host=db port=5432 dbname=postgres\n[pgbouncer]\nlisten_port = 6432\npool_mode = transaction\n";
+  std::ofstream script(folder.path() / "rebuild.sh");
+  script << "#!/bin/sh\n";
+  for (const std::string& statement : {lock, work, unlock}) script << "psql -h pool -p 6432 -d app -c \"" << statement << "\"\n";
+  script.close();
+  const auto says = [&](const std::vector<std::string>& what, const char* rule) {
+    const test::CheckRun run = test::check(folder.path(), what);
+    CHECK_MESSAGE(std::ranges::any_of(run.findings, [&](const test::Reported& f) { return f.rule == rule; }), rule, ": ", run.outcome.out, run.outcome.err);
+  };
+  says({"."}, "session-lock-with-transaction-pooler");
+  says({"--disable", "session-lock-with-transaction-pooler", "."}, "lock-on-different-connection");  // of the two the first reports
 }

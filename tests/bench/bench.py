@@ -72,6 +72,16 @@ def cpp_rows():
         plain = [*compile, "-O2", "-c", str(unit), "-o", str(folder / "x.o")]
         ours, theirs = side_by_side([*plain, f"-fplugin={BUILD / 'lib/pglocklint-clang-plugin.so'}"], plain)
         row(f"{name}, -O2 with the plugin : without, processor time", ours, theirs, 1.03, attribute="cpu")
+    # A project costs what its units with locks cost.
+    project = folder / "project"
+    if not project.is_dir():
+        project.mkdir()
+        for number in range(40):
+            body = 'tx.exec_params("SELECT pg_advisory_xact_lock($1)", id);' if number % 10 == 0 else 'tx.exec_params("DELETE FROM job WHERE id = $1", id);'
+            (project / f"{number:02}.cpp").write_text(f"#include <pqxx/pqxx>\nvoid run{number}(pqxx::work& tx, int id) {{ {body} }}\n")
+    units = " ".join(map(str, sorted(project.glob("*.cpp"))))
+    theirs = Measured(["/bin/sh", "-c", f"for unit in {units}; do {' '.join(compile)} -fsyntax-only $unit || exit 1; done"])
+    row("40 units, 4 of them with locks : clang++-19 -fsyntax-only of all, processor time", Measured(check(project)), theirs, 0.15, attribute="cpu")
 
 
 def function_rows():

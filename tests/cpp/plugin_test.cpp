@@ -207,6 +207,36 @@ TEST_CASE("a cache answers with the facts") {
   CHECK(!build.objects("a.o").findings.empty());
 }
 
+TEST_CASE("distcc: the machine that compiles has the plugin in its environment") {
+  if (!available("distcc") || !available("distccd")) return;
+  const Build build;
+  // Whoever the daemon runs as must be able to read the plugin and to write beside it.
+  const TemporaryFolder shared;
+  fs::permissions(shared.path(), fs::perms::all);
+  const std::string plugin = shared.path() / "plugin.so";
+  fs::copy(PGLOCKLINT_PLUGIN, plugin);
+  fs::permissions(plugin, fs::perms::owner_all | fs::perms::group_read | fs::perms::others_read);
+  const std::string port = std::to_string(20000 + getpid() % 20000);
+  const Outcome started = run({"/bin/sh", "-c",
+                               "TMPDIR=$0 CCC_OVERRIDE_OPTIONS=\"# +-fplugin=$1\" distccd --no-detach --daemon --user nobody --allow 127.0.0.1 --listen 127.0.0.1 "
+                               "--port $2 --jobs 2 --job-lifetime 60 --log-file \"$0/log\" >/dev/null 2>&1 & echo $!",
+                               shared.path().string(), plugin, port},
+                              build.path());
+  const pid_t daemon = std::stoi(started.out);
+  fs::create_directory(build.path() / "state");
+  const auto compile = [&] {
+    return run({"/usr/bin/env", "DISTCC_HOSTS=127.0.0.1:" + port, "DISTCC_DIR=" + build.at("state"), "DISTCC_FALLBACK=0", "DISTCC_BACKOFF_PERIOD=0", "timeout", "60", "distcc", CLANGXX,
+                "-std=c++20", "-I/usr/include/postgresql", "-c", "src/a.cpp", "-o", "a.o"},
+               build.path());
+  };
+  Outcome compiled = compile();
+  for (int i = 0; i < 20 && compiled.status != 0; ++i) usleep(100'000), compiled = compile();
+  CHECK_MESSAGE(compiled.status == 0, compiled.err, readFile(shared.path() / "log"));
+  CHECK(build.objects("a.o").findings == check(build.path(), {"--enable", "magic-key", "src/a.cpp"}).findings);
+  CHECK(!build.objects("a.o").findings.empty());
+  kill(daemon, SIGTERM);
+}
+
 TEST_CASE("preprocessed text: lines are right, and columns where the preprocessor kept them") {
   const Build build;
   for (const char* how : {"-E", "-frewrite-includes"}) {

@@ -210,6 +210,11 @@ class Flow {
       if (!e->statement.empty()) return e->statement[0].range;
       if (!e->transaction.empty()) return e->transaction[0].range;
     }
+    if (function_.kind == FunctionKind::HostFunction && function_.body_range.known()) {  // the closing brace
+      SourceRange brace = function_.body_range;
+      brace.begin = brace.end - 1, brace.line = brace.end_line, brace.column = brace.end_column - 1;
+      return brace;
+    }
     return function_.name_range.known() ? function_.name_range : function_.range;
   }
 

@@ -48,10 +48,10 @@ Task guarded(pqxx::connection& c) {
   number(1);
 }
 
-Task early(pqxx::connection& c, bool done) {  // expect: session-lock-not-released
+Task early(pqxx::connection& c, bool done) {
   pqxx::nontransaction n(c);
   n.exec("SELECT pg_advisory_lock(505, 2)");
   co_await Timer();
   if (done) co_return;
   n.exec("SELECT pg_advisory_unlock(505, 2)");
-}
+}  // expect: session-lock-not-released

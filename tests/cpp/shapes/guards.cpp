@@ -51,7 +51,7 @@ void guardInTry(pqxx::connection& c) {
 }
 
 // The handler takes everything and forgets the lock.
-void lockInTry(pqxx::connection& c) {  // expect: session-lock-not-released
+void lockInTry(pqxx::connection& c) {
   pqxx::nontransaction n(c);
   try {
     n.exec("SELECT pg_advisory_lock(500, 4)");
@@ -59,7 +59,7 @@ void lockInTry(pqxx::connection& c) {  // expect: session-lock-not-released
     n.exec("SELECT pg_advisory_unlock(500, 4)");
   } catch (const std::exception&) {
   }
-}
+}  // expect: session-lock-not-released
 
 // Releases in the handler, too.
 void handledInTry(pqxx::connection& c) {

@@ -36,7 +36,7 @@ void finally(void) {
   PG_END_TRY();
 }
 
-void forgotten(void) { /* expect: session-lock-not-released */
+void forgotten(void) {
   SPI_execute("SELECT pg_advisory_lock(503, 3)", false, 0);
   PG_TRY();
   {
@@ -48,7 +48,7 @@ void forgotten(void) { /* expect: session-lock-not-released */
     work();
   }
   PG_END_TRY();
-}
+} /* expect: session-lock-not-released */
 
 void raised(int n) {
   SPI_execute("SELECT pg_advisory_lock(503, 4)", false, 0);

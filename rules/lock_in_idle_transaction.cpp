@@ -121,7 +121,7 @@ const Rule kLockInIdleTransaction{
                        "a clock, only so that its lock lasts, does so for as long as they take; idle_in_transaction_session_timeout ends it, and the lock with it.",
         .remedy = "Take a session lock outside of a transaction (each statement then commits by itself), and open transactions only for the work.",
         .proof = "What it costs is time and dead rows, which an isolation test does not measure.",
-        .clauses = {"a transaction kept open for the life of a lock | bad.sql", "idle in transaction | bad_pipe.sh", "vacuum held back | bad_loop.sql",
+        .clauses = {"a transaction kept open for the life of a lock | bad.sql", "idle in transaction | bad_pipe.sh", "vacuum held back | bad_loop.sql", "a pause in a script | bad_sleep.sql",
                     "a transaction that lasts as long as an object | bad_object.cpp", "a sleep in a loop in C++ | bad_sleep.cpp"},
     },
     check};

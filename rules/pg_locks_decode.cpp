@@ -10,15 +10,20 @@
 //  - objid cast to a 32-bit integer inside the combination: a low half above 2^31 comes out negative and wipes the high half;
 //  - a shift by anything but 32, or classid multiplied by 4294967296: the first is another number, the second overflows (22003)
 //    for every negative key;
-//  - the combined key compared while objsubid is not looked at: pairs are read as bigint keys.
+//  - the combined key compared while objsubid is not looked at: pairs are read as bigint keys;
+//  - objsubid = 1 asked of a key that the program takes as a pair, or 2 of one that it takes as a bigint;
+//  - classid = 0 asked together with objid = hashtext(…): the hash is negative for half of all texts, and then classid is 4294967295.
 // Silent: lists of locks that compare nothing, comparisons of two rows of pg_locks with each other, rows of other lock types.
 #include <fmt/format.h>
 
+#include <charconv>
 #include <functional>
+#include <optional>
 #include <set>
 
 #include "all_rules.h"
 #include "pg_locks_rows.h"
+#include "program/hash.h"
 #include "wording.h"
 
 namespace pglocklint {
@@ -115,12 +120,100 @@ void checkComparison(const Expr& e, const Reading& r, int unit, Report& report) 
   if (missing.size() == 1 && missing[0] == "objsubid") f.severity = Severity::Warning;  // both halves are there: a match by accident is rare
 }
 
+// What the conjuncts of a level set a lock column equal to; null if nothing, or if it is not one thing.
+const Expr* askedValue(const Reading& r, std::string_view column) {
+  const Expr* found = nullptr;
+  bool several = false;
+  const std::function<void(const Expr&)> conjunct = [&](const Expr& c) {
+    if (c.kind == ExprKind::And) {
+      for (const Expr& a : c.args) conjunct(a);
+    } else if (c.kind == ExprKind::Op && c.name == "=" && c.args.size() == 2 && !c.negated) {
+      for (std::size_t side = 0; side < 2; ++side) {
+        const Expr* own = &c.args[side];
+        while (own->kind == ExprKind::Cast && own->args.size() == 1) own = &own->args[0];
+        if (own->kind != ExprKind::Column || !r.isColumn(*own, column) || r.isColumn(*own, column == "objid" ? "classid" : "objid")) continue;
+        several |= found != nullptr;
+        found = &c.args[1 - side];
+      }
+    }
+  };
+  for (const Expr& c : r.level().where) conjunct(c);
+  return several ? nullptr : found;
+}
+
+std::optional<std::int64_t> askedNumber(const Reading& r, std::string_view column) {
+  const Expr* e = askedValue(r, column);
+  while (e != nullptr && e->kind == ExprKind::Cast && e->args.size() == 1) e = &e->args[0];
+  if (e == nullptr || e->kind != ExprKind::Const) return std::nullopt;
+  std::int64_t n = 0;
+  const std::string& digits = e->text.str();
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
+  return error == std::errc() && end == digits.data() + digits.size() ? std::optional(n) : std::nullopt;
+}
+
+// The halves of a constant key as pg_locks shows them: those of a bigint, or the first part of a pair.
+std::optional<std::int64_t> classidOf(const LockKey& key) {
+  if (key.parts.empty() || key.parts[0].kind != ValueKind::Integer || (key.form == KeyForm::Bigint && !key.constant)) return std::nullopt;
+  std::int64_t n = 0;
+  const std::string& digits = key.parts[0].text;
+  if (std::from_chars(digits.data(), digits.data() + digits.size(), n).ec != std::errc()) return std::nullopt;
+  return key.form == KeyForm::Pair ? n & 0xffffffff : static_cast<std::int64_t>(static_cast<std::uint64_t>(n) >> 32);
+}
+bool mayHaveObjid(const LockKey& key, std::optional<std::int64_t> objid) {
+  if (!objid || key.parts.empty() || key.parts.back().kind != ValueKind::Integer) return true;
+  std::int64_t n = 0;
+  const std::string& digits = key.parts.back().text;
+  return std::from_chars(digits.data(), digits.data() + digits.size(), n).ec != std::errc() || (n & 0xffffffff) == *objid;
+}
+
+// The form that is asked for is not the form in which the program takes this key.
+void checkForm(const Reading& r, const Program& program, int unit, Report& report) {
+  const std::optional<std::int64_t> subid = askedNumber(r, "objsubid"), classid = askedNumber(r, "classid"), objid = askedNumber(r, "objid");
+  if (!subid || !classid || (*subid != 1 && *subid != 2) || (*subid == 2 && !objid)) return;
+  const LockSite* taken = nullptr;
+  for (const LockSite& s : program.sites) {
+    if (!s.live || s.lock->operation == LockOperation::ReleaseAll || !mayHaveObjid(s.key, objid)) continue;
+    const std::optional<std::int64_t> high = classidOf(s.key);
+    if (high && *high != *classid) continue;
+    const bool asked_form = s.key.form == (*subid == 1 ? KeyForm::Bigint : KeyForm::Pair);
+    if (asked_form || !high) {
+      if (asked_form) return;  // it may well be this one
+      continue;
+    }
+    if (taken == nullptr) taken = &s;
+  }
+  if (taken == nullptr) return;
+  const Expr* where = askedValue(r, "objsubid");
+  Finding& f = report.at(unit, where->range,
+                         fmt::format("objsubid = {} asks for {}, but {} takes this key as {}: its row has objsubid {}, and this condition never finds it. {}", *subid,
+                                     *subid == 1 ? "a bigint key" : "a pair", callText(*taken), *subid == 1 ? "a pair" : "a bigint", *subid == 1 ? 2 : 1, kRight));
+  f.related.push_back(report.place(taken->unit, taken->call->range, "taken here"));
+}
+
+// classid = 0 AND objid = hashtext('…'): right for one half of all texts.
+void checkSign(const Reading& r, int unit, Report& report) {
+  if (askedNumber(r, "objsubid") != 1 || askedNumber(r, "classid") != 0) return;
+  const Expr* hash = askedValue(r, "objid");
+  while (hash != nullptr && hash->kind == ExprKind::Cast && hash->args.size() == 1) hash = &hash->args[0];
+  if (hash == nullptr || hash->kind != ExprKind::Call || hash->name != "hashtext" || hash->args.size() != 1) return;
+  const Expr* text = &hash->args[0];
+  while (text->kind == ExprKind::Cast && text->args.size() == 1) text = &text->args[0];
+  const bool known = text->kind == ExprKind::Const && text->literal == LiteralKind::String;
+  if (known && static_cast<std::int32_t>(hashBytes(text->text.str())) >= 0) return;
+  report.at(unit, hash->range,
+            fmt::format("{} is {}, and as a bigint key a negative number has classid 4294967295, not 0: {}. {}", exprText(*hash),
+                        known ? std::to_string(static_cast<std::int32_t>(hashBytes(text->text.str()))) : "negative for half of all texts",
+                        known ? "this lock is never found" : "those locks are never found", kRight));
+}
+
 void check(const Program& program, Report& report) {
   std::set<const Expr*> compared;  // FILTER in a CASE is seen twice
   std::set<const Query*> done;
   for (const LockRows& rows : lockRows(program)) {
     if (!rows.advisory || !done.insert(rows.level).second) continue;
     const Reading r(rows);
+    checkForm(r, program, rows.unit, report);
+    checkSign(r, rows.unit, report);
     bool reported = false;
     visitLevel(r.level(), [&](const Expr& e) { checkCombination(e, r, rows.unit, report, reported); });
     if (!reported)
@@ -141,11 +234,12 @@ const Rule kPgLocksDecode{
         .explanation =
             "pg_locks splits an advisory key over unsigned columns: of a bigint key classid holds the high 32 bits, objid the low 32 bits, and "
             "objsubid is 1; of a pair (a, b) classid is a, objid is b, and objsubid is 2. A query that looks at objid alone, forgets objsubid, "
-            "shifts by another number, multiplies, or lets a half become negative finds locks that nobody meant, or misses the one it looks for.",
+            "shifts by another number, multiplies, asks for the other form, or lets a half become negative finds locks that nobody meant, or misses the one it looks for.",
         .remedy = "WHERE locktype = 'advisory' AND objsubid = 1 AND ((classid::bigint << 32) | objid::bigint) = key AND database = (SELECT oid "
                   "FROM pg_database WHERE datname = current_database()); for pairs objsubid = 2 AND classid::int = a AND objid::int = b.",
         .clauses = {"sign | bad_sign.sql", "shift | bad_shift.sql", "objsubid ignored | bad_objsubid.sql",
                     "classid ignored | bad_classid.sql", "forms mixed | bad_forms_mixed.sql",
+                    "the other form asked for | bad_other_form.sql", "the sign of a hash forgotten | bad_hash.sql",
                     "the same through a CTE, a sub-select or a view | bad_indirect.sql"},
     },
     check};

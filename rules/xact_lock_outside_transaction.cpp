@@ -42,7 +42,7 @@ const Rule kXactLockOutsideTransaction{
         .summary = "a transaction lock is taken where no transaction is open",
         .explanation = "Outside of a transaction each statement commits by itself, and a transaction lock is released at that commit: it protects nothing that follows.",
         .remedy = "Open a transaction around lock and work: BEGIN … COMMIT, or psql --single-transaction.",
-        .clauses = {"transaction lock in certain autocommit | bad.sql", "never for a DO or function whose work runs under the lock | good.sql"},
+        .clauses = {"transaction lock in certain autocommit | bad.sql", "a DO block that only locks | bad_do.sql", "never for a DO or function whose work runs under the lock | good.sql"},
     },
     check};
 

@@ -460,10 +460,7 @@ void LockEvents::lookInto(const Statement& s, Deed& deed) {
         if (std::optional<Setting> set = settingBy(e)) deed.settings.push_back(std::move(*set));
         return;
       }
-      if (const auto candidate = events.routine_candidates_.find(r->function);
-          candidate != events.routine_candidates_.end() && candidate->second < events.states_.summaries.size() &&
-          !events.states_.summaries[candidate->second].works && !events.states_.summaries[candidate->second].outcomes.empty())
-        return;  // it only takes or releases locks
+      if (events.onlyLocks(r->function)) return;
       const bool value = statement.context == PlContext::None || statement.context == PlContext::Sql || statement.context == PlContext::Perform;
       deed.may_raise = true;
       deed.work |= value && !r->locks;
@@ -486,7 +483,14 @@ Deed LockEvents::hostCallDeed(const Statement& s, const Function& function) {
   return d;
 }
 
-Deed LockEvents::statementDeed(const Statement& s, const Function& function) {
+bool LockEvents::onlyLocks(const Function* routine) const {
+  const auto candidate = routine_candidates_.find(routine);
+  if (candidate == routine_candidates_.end() || candidate->second >= states_.summaries.size()) return false;
+  const LockSummary& summary = states_.summaries[candidate->second];
+  return !summary.works && !summary.outcomes.empty();
+}
+
+Deed LockEvents::statementDeed(const Statement& s, const Function& function, int unit) {
   Deed d;
   switch (s.kind) {
     case StatementKind::HostCall: return hostCallDeed(s, function);
@@ -511,7 +515,13 @@ Deed LockEvents::statementDeed(const Statement& s, const Function& function) {
       lookInto(s, d);
       d.work = d.may_raise = true;
       break;
-    case StatementKind::Do: d.may_raise = d.work = true; break;
+    case StatementKind::Do: {
+      const auto& functions = program_.units[static_cast<std::size_t>(unit)].functions;
+      const bool known = s.function >= 0 && static_cast<std::size_t>(s.function) < functions.size();
+      d.may_raise = true;
+      d.work = !known || !onlyLocks(&functions[static_cast<std::size_t>(s.function)]);
+      break;
+    }
     case StatementKind::Utility:
       if (s.dynamic) d.work = d.may_raise = true, d.names.push_back(nameId("EXECUTE"));
       else if (!harmless(s.head)) {
@@ -542,7 +552,7 @@ Deed LockEvents::deed(const Event& event, const Function& function, int unit) {
     return d;
   }
   if (event.kind == EventKind::Statement) {
-    Deed d = statementDeed(event.statement[0], function);
+    Deed d = statementDeed(event.statement[0], function, unit);
     const std::int32_t call = event.statement[0].host_call;
     if (call >= 0) d.may_raise = paths_.mayThrow(function, call) && (d.may_raise || d.work);
     return d;

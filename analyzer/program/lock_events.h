@@ -65,11 +65,12 @@ class LockEvents {
  private:
   struct Node;
   bool writes(const Function* routine);
-  Deed statementDeed(const Statement& s, const Function& function);
+  Deed statementDeed(const Statement& s, const Function& function, int unit);
   Deed hostCallDeed(const Statement& s, const Function& function);
   void addFields(const LockSummary& summary, const RoutineCall& call, const ValueScope& scope, std::vector<std::string>& names,
                  List<Value>& values);
   void lookInto(const Statement& s, Deed& deed);
+  bool onlyLocks(const Function* routine) const;  // it takes or releases locks and does nothing else
   std::uint32_t nameId(const std::string& name);
   void findCandidates();
   void findSessions(std::vector<Node>& nodes);

@@ -145,9 +145,9 @@ bool isControl(std::string_view head) {
   return std::find(std::begin(kHeads), std::end(kHeads), first) != std::end(kHeads);
 }
 
-// SELECT set_config('lock_timeout', …): a SET in other words.
-bool setsConfiguration(std::string_view head, std::string_view text) {
-  return head == "SELECT" && text.size() < 400 && containsFolded(text, "set_config");
+// SELECT set_config('lock_timeout', …): a SET in other words. SELECT pg_sleep(60): the transaction waits.
+bool concernsSession(std::string_view head, std::string_view text) {
+  return head == "SELECT" && text.size() < 400 && (containsFolded(text, "set_config") || containsFolded(text, "pg_sleep"));
 }
 
 bool isDdl(std::string_view head) { return head.starts_with("CREATE") || head.starts_with("ALTER") || head.starts_with("DROP"); }
@@ -220,7 +220,7 @@ void markRelevant(ScannedFile& file, const RelevantNames& names, RelevantNames& 
     if (p.kind != PieceKind::Statement || file.locking[i]) continue;
     const std::string_view text = std::string_view(file.text).substr(p.begin, p.end - p.begin);
     const bool locks = (first && mentionsSeed(text)) || calls(text, names);
-    if (first && (isControl(p.head) || p.consumer == "gset" || setsConfiguration(p.head, text))) file.relevant[i] = true;
+    if (first && (isControl(p.head) || p.consumer == "gset" || concernsSession(p.head, text))) file.relevant[i] = true;
     const bool defined = !locks && !file.relevant[i] && isDdl(p.head) && defines(text, names);
     if (!locks && !defined) continue;
     file.relevant[i] = true;

@@ -18,18 +18,21 @@ void acquire(LockState& s, const Acquisition& a, const KeyTable& keys);
 // The lock was refused: nothing of that key and mode is held. False if that cannot be.
 bool refuse(const LockState& s, KeyId key, LockMode mode, const KeyTable& keys);
 
-// `routine`: the count may go below zero, for locks of the caller.
+// `routine`: counts are counted from the caller's, and may go below zero.
 void release(LockState& s, KeyId key, LockMode mode, bool routine, const KeyTable& keys);
-void releaseAll(LockState& s);
-void apply(LockState& s, const LockEffect& e, EventId event, const KeyTable& keys);
+void releaseAll(LockState& s, bool routine);
+// What a callee does: first whether it has released all, then each of its effects.
+void applyCleared(LockState& s, Happened cleared, bool routine);
+void apply(LockState& s, const LockEffect& e, EventId event, bool routine, const KeyTable& keys);
 
 void pushLevel(LockState& s, std::string name);
 void popLevel(LockState& s);                       // merged downwards: RELEASE, end of an EXCEPTION block
 // Everything of level `level` and above is dropped (level 1 is the first savepoint); levels stay up to `keep`.
 void dropLevels(LockState& s, std::size_t level, std::size_t keep, Loss how, const SourceRange& where, std::int32_t scope);
 std::size_t findLevel(const LockState& s, const std::string& name);  // 0: none
-// The transaction ends.
+// The transaction ends, or perhaps so (in a callee).
 void endTransaction(LockState& s, Loss how, const SourceRange& where);
+void perhapsEndTransaction(LockState& s);
 // The session is left for another one.
 void leaveSession(LockState& s, const SourceRange& where);
 

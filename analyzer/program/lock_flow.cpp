@@ -397,9 +397,11 @@ class Flow {
     return states;
   }
 
-  // Locks of the transaction go when a statement outside of any transaction ends.
+  // Locks of the transaction go when a statement outside of any transaction ends, and may go where that is not known.
   void endOfStatement(const Statement& s, LockStateSet& states) {
     for (LockState& state : states) {
+      if (state.status == TransactionStatus::Unknown && !host_ && known(state, kString) != true)
+        state.holds.changeAll([](Hold& h) { h.must = 0; });
       if (state.status != TransactionStatus::None) continue;
       const bool worked = std::any_of(state.holds.begin(), state.holds.end(), [](const Hold& h) { return h.may != 0 && !h.worked.empty(); });
       endTransaction(state, Loss::StatementEnd, s.range);
@@ -544,7 +546,7 @@ class Flow {
       }
       case LockEventKind::Release: {
         const Hold* h = e.key == kUnknownKey ? nullptr : s.find(e.key, e.lock->mode);
-        const bool certain = !relative_ && e.key != kUnknownKey && states_.keys.at(e.key).exact;
+        const bool certain = (!relative_ || s.cleared == Happened::Yes) && e.key != kUnknownKey && states_.keys.at(e.key).exact;
         const bool can_free = !certain || (h != nullptr && h->hi > 0) || mayAlias(s, e.key, e.lock->mode);
         const bool can_fail = h == nullptr || h->lo <= 0;
         if (can_fail && h == nullptr) add(false, s);
@@ -556,7 +558,7 @@ class Flow {
         if (out.empty()) add(false, std::move(s));
         break;
       }
-      case LockEventKind::ReleaseAll: releaseAll(s), add(std::nullopt, std::move(s)); break;
+      case LockEventKind::ReleaseAll: releaseAll(s, relative_), add(std::nullopt, std::move(s)); break;
       case LockEventKind::Call: call(id, s, out); break;
     }
     return out;
@@ -577,7 +579,7 @@ class Flow {
     const LockSummary& summary = reader_.summary(id);
     for (const LockOutcome& o : summary.outcomes) {
       if (host_ && refuses(o, summary, s)) continue;
-      std::optional<LockState> after = afterCall(o, summary, id, s);
+      std::optional<LockState> after = afterCall(o, id, s);
       if (!after) continue;
       if (summary.works)
         after->holds.changeAll([](Hold& h) {
@@ -588,11 +590,12 @@ class Flow {
   }
 
   // What one way through a callee makes of a state; nothing where the state cannot be what that way has found.
-  std::optional<LockState> afterCall(const LockOutcome& o, const LockSummary& summary, EventId id, LockState s) {
+  std::optional<LockState> afterCall(const LockOutcome& o, EventId id, LockState s) {
     if (host_ && !finds(o, id, s)) return std::nullopt;
-    if (summary.releases_all) releaseAll(s);
-    if (summary.ends_transaction) endTransaction(s, Loss::Commit, states_.event(id).range);
-    for (const LockEffect& effect : o.effects) apply(s, effect, id, states_.keys);
+    applyCleared(s, o.cleared, relative_);
+    if (o.ended == Happened::Yes) endsTransaction(s, Loss::Commit, states_.event(id).range);
+    if (o.ended == Happened::Perhaps) perhapsEndTransaction(s);
+    for (const LockEffect& effect : o.effects) apply(s, effect, id, relative_, states_.keys);
     if (host_) leaves(o, id, s);
     return s;
   }
@@ -800,9 +803,14 @@ class Flow {
       raise({s}, WayOutKind::ErrorIn, op.range);
       return false;
     }
-    result_.summary.ends_transaction = true;
-    endTransaction(s, op.verb == TransactionVerb::Commit ? Loss::Commit : Loss::Rollback, op.range);
+    endsTransaction(s, op.verb == TransactionVerb::Commit ? Loss::Commit : Loss::Rollback, op.range);
     return true;
+  }
+
+  // In a routine: that of its caller too.
+  void endsTransaction(LockState& s, Loss how, const SourceRange& range) const {
+    endTransaction(s, how, range);
+    if (routine_) s.ended = Happened::Yes;
   }
 
   // "5s", "0", "0 ms"; what is not a constant is not known.
@@ -859,18 +867,20 @@ class Flow {
         break;
       case SessionVerb::StringEnd:
         learn(s, {kString, {}, false});
+        if (s.status == TransactionStatus::Unknown)
+          s.holds.changeAll([](Hold& h) { h.must = 0; });
         if (s.status != TransactionStatus::Implicit) break;
         endTransaction(s, Loss::StatementEnd, op.range);
         std::erase_if(s.lost, [](const LostLock& l) { return l.how == Loss::StatementEnd; });
         s.status = TransactionStatus::None;
         break;
       case SessionVerb::DiscardAll:
-        releaseAll(s);
+        releaseAll(s, relative_);
         s.timeouts = Timeouts::all(byDefault());
         break;
       case SessionVerb::Quit: return false;
       case SessionVerb::Include:  // another file's statements: they may take and release
-        s.holds.changeAll([](Hold& h) { h.lo = std::min(h.lo, 0), h.must = 0; });
+        s.holds.changeAll([](Hold& h) { h.lo = std::min(h.lo, 0), h.floor_lo = 0, h.must = 0; });
         s.lost.clear();
         s.timeouts = Timeouts::all(TimeoutValue::Unknown);
         break;
@@ -899,9 +909,10 @@ class Flow {
       if (events != nullptr)
         for (const EventId id : *events)
           for (const LockOutcome& o : reader_.summary(id).outcomes) {
+            if (o.cleared != Happened::No) applyCleared(state, Happened::Perhaps, relative_);
             for (LockEffect e : o.effects) {
-              e.lo = std::min(e.lo, 0), e.hi = std::max(e.hi, 0), e.must = false;
-              apply(state, e, id, states_.keys);
+              e = perhaps(e);
+              apply(state, e, id, relative_, states_.keys);
             }
             if (o.status != state.status && o.status != TransactionStatus::Unknown) state.status = TransactionStatus::Unknown;
           }
@@ -1087,7 +1098,7 @@ class Flow {
       LockStateSet next;
       for (const LockState& state : out)
         for (const LockOutcome& o : summary.raised)
-          if (std::optional<LockState> after = afterCall(o, summary, id, state)) addState(next, std::move(*after));
+          if (std::optional<LockState> after = afterCall(o, id, state)) addState(next, std::move(*after));
       out = std::move(next);
     }
     return out;
@@ -1218,7 +1229,8 @@ class Flow {
     LockOutcome o;
     o.result = known(s, kResult);
     for (const Hold& h : s.holds)
-      if (o.effects.size() < kMostSummary) o.effects.push_back({h.key, h.mode, h.lo, h.hi, h.may != 0, h.must != 0});
+      if (o.effects.size() < kMostSummary) o.effects.push_back({h.key, h.mode, h.lo, h.hi, h.floor_lo, h.floor_hi, h.may != 0, h.must != 0});
+    o.cleared = s.cleared, o.ended = s.ended;
     if (s.status != TransactionStatus::Failed) o.status = s.status;
     for (const Fact& f : s.facts) {
       if (f.text.starts_with(kFound)) o.found.push_back({f.text.substr(kFound.size()), {}, f.value});
@@ -1229,21 +1241,34 @@ class Flow {
     widen(all.back(), o);
   }
 
+  // That, or nothing.
+  static LockEffect perhaps(LockEffect e) {
+    e.lo = std::min(e.lo, 0), e.hi = std::max(e.hi, 0), e.floor_lo = 0, e.must = false;
+    return e;
+  }
+
   static void widen(LockOutcome& into, const LockOutcome& o) {
     if (into.result != o.result) into.result.reset();
     if (into.status != o.status) into.status = TransactionStatus::Unknown;
+    if (into.cleared != o.cleared) into.cleared = Happened::Perhaps;
+    if (into.ended != o.ended) into.ended = Happened::Perhaps;
     const auto keepShared = [](std::vector<Fact>& facts, const std::vector<Fact>& others) {
       std::erase_if(facts, [&](const Fact& f) { return std::find(others.begin(), others.end(), f) == others.end(); });
     };
     keepShared(into.found, o.found), keepShared(into.left, o.left);
     for (const LockEffect& e : o.effects) {
       const auto same = std::find_if(into.effects.begin(), into.effects.end(), [&](const LockEffect& x) { return x.key == e.key && x.mode == e.mode; });
-      if (same == into.effects.end()) into.effects.push_back({e.key, e.mode, std::min(e.lo, 0), std::max(e.hi, 0), e.may, false});
-      else same->lo = std::min(same->lo, e.lo), same->hi = std::max(same->hi, e.hi), same->may |= e.may, same->must &= e.must;
+      if (same == into.effects.end()) {
+        into.effects.push_back(perhaps(e));
+        continue;
+      }
+      same->lo = std::min(same->lo, e.lo), same->hi = std::max(same->hi, e.hi);
+      same->floor_lo = std::min(same->floor_lo, e.floor_lo), same->floor_hi = std::max(same->floor_hi, e.floor_hi);
+      same->may |= e.may, same->must &= e.must;
     }
     for (LockEffect& e : into.effects)
       if (std::none_of(o.effects.begin(), o.effects.end(), [&](const LockEffect& x) { return x.key == e.key && x.mode == e.mode; }))
-        e.lo = std::min(e.lo, 0), e.hi = std::max(e.hi, 0), e.must = false;
+        e = perhaps(e);
   }
 
   // --- for the rules ---------------------------------------------------------------------------------------------------------

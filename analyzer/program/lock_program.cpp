@@ -127,7 +127,7 @@ class Analysis {
       LockState s;
       for (LockEffect e : o.effects) {
         e.key = states_.keys.substitute(e.key, names, values, destructor.function);
-        apply(s, e, -1, states_.keys);
+        apply(s, e, -1, false, states_.keys);
         takes |= e.hi > 0;
       }
       s.holds.changeAll([&](Hold& h) {

@@ -13,7 +13,8 @@
 //     `ok := pg_try_advisory_lock(k); IF ok THEN … END IF; … IF ok THEN unlock` comes out right, and so does
 //     `IF try(1) AND try(2)`, which leaves 1 held when 2 is refused.
 //   * Unknown is not "not held". A routine does not know what its caller holds, so counts in it start at the caller's, whatever that is,
-//     and may go below zero: a helper that unlocks is no mismatch. A key that we cannot name (⊤) never gives a report; it only takes
+//     and may go below zero: a helper that unlocks is no mismatch. What it does to the caller's count x is max(x + d, m), which is closed
+//     under composition: a release of what is not held does nothing, so `unlock(k); lock(k)` leaves max(x, 1). A key that we cannot name (⊤) never gives a report; it only takes
 //     certainty away from the others.
 //   * An error is a way out like RETURN. What a statement that may fail leaves behind is the hull of before and after for sessions, and
 //     the dropped level for transactions; WHEN OTHERS takes it over unless a condition is not caught (57014, P0004), which we accept:
@@ -55,7 +56,7 @@ auto lowerBound(auto& items, KeyId key, LockMode mode) {
 }
 
 void dropEmpty(LockState& s) {
-  s.holds.eraseIf([](const Hold& h) { return h.lo == 0 && h.hi == 0 && h.may == 0; });
+  s.holds.eraseIf([](const Hold& h) { return h.lo == 0 && h.hi == 0 && h.floor_lo == 0 && h.floor_hi == 0 && h.may == 0; });
 }
 
 void recordLoss(LockState& s, LostLock lost) {
@@ -65,7 +66,8 @@ void recordLoss(LockState& s, LostLock lost) {
 
 bool sameHolding(const LockState& a, const LockState& b) {
   return a.holds.size() == b.holds.size() && std::equal(a.holds.begin(), a.holds.end(), b.holds.begin(), [](const Hold& x, const Hold& y) {
-           return place(x) == place(y) && x.lo == y.lo && x.hi == y.hi && x.may == y.may && x.must == y.must;
+           return place(x) == place(y) && x.lo == y.lo && x.hi == y.hi && x.floor_lo == y.floor_lo && x.floor_hi == y.floor_hi &&
+                  x.may == y.may && x.must == y.must;
          });
 }
 
@@ -75,10 +77,17 @@ bool sameLosses(const LockState& a, const LockState& b) {
          });
 }
 
-bool sameShape(const LockState& a, const LockState& b) { return a.status == b.status && a.levels == b.levels; }
+bool sameShape(const LockState& a, const LockState& b) { return a.status == b.status && a.levels == b.levels && a.cleared == b.cleared && a.ended == b.ended; }
+
+// As joined with "not touched".
+void mergeNothing(Hold& h) {
+  h.lo = std::min(h.lo, 0), h.hi = std::max(h.hi, 0);
+  h.floor_lo = 0, h.must = 0;
+}
 
 void mergeHold(Hold& into, const Hold& h) {
   into.lo = std::min(into.lo, h.lo), into.hi = std::max(into.hi, h.hi);
+  into.floor_lo = std::min(into.floor_lo, h.floor_lo), into.floor_hi = std::max(into.floor_hi, h.floor_hi);
   into.may |= h.may, into.must &= h.must;
   for (const EventId e : h.taken) into.taken.add(e);
   for (const std::uint32_t w : h.worked) into.worked.add(w);
@@ -91,11 +100,11 @@ void mergeInto(LockState& a, const LockState& b) {
     const Hold* known = a.find(h.key, h.mode);
     if (known == &h) continue;
     Hold& own = a.holds.change(h.key, h.mode);
-    if (known == nullptr) own = h, own.lo = std::min(h.lo, 0), own.hi = std::max(h.hi, 0), own.must = 0;
+    if (known == nullptr) own = h, mergeNothing(own);
     else mergeHold(own, h);
   }
   a.holds.changeAll([&](Hold& h) {
-    if (b.find(h.key, h.mode) == nullptr) h.lo = std::min(h.lo, 0), h.hi = std::max(h.hi, 0), h.must = 0;
+    if (b.find(h.key, h.mode) == nullptr) mergeNothing(h);
   });
   for (const LostLock& l : b.lost)
     if (a.lost.size() < kMostLost && std::none_of(a.lost.begin(), a.lost.end(), [&](const LostLock& x) { return x.how == l.how && place(x.hold) == place(l.hold); }))
@@ -105,6 +114,8 @@ void mergeInto(LockState& a, const LockState& b) {
   a.facts = std::move(shared);
   for (const EventId e : b.stale) a.stale.add(e);
   a.unknown_held |= b.unknown_held;
+  if (a.cleared != b.cleared) a.cleared = Happened::Perhaps;
+  if (a.ended != b.ended) a.ended = Happened::Perhaps;
   a.repeatable_read &= b.repeatable_read;
   a.timeouts.merge(b.timeouts);
 }
@@ -201,7 +212,7 @@ bool addState(LockStateSet& set, LockState s, bool hull) {
   const LockState old = t;
   s.status = t.status = TransactionStatus::Unknown;
   mergeInto(t, s);
-  t.holds.changeAll([](Hold& h) { h.must = 0; });
+  t.holds.changeAll([](Hold& h) { h.may = h.may != 0 ? bit(0) : 0, h.must = 0; });  // of some level: none that a later ROLLBACK TO names
   t.levels.clear();
   return !(t == old);
 }
@@ -218,7 +229,9 @@ void acquire(LockState& s, const Acquisition& a, const KeyTable& keys) {
   const std::uint32_t level = bit(s.levels.size());
   if (!h.mayHold()) h.written = {}, h.worked.clear(), h.taken.clear();
   if (a.scope == LockScope::Session) {
-    h.lo = capped(h.lo + (certain ? a.least : 0)), h.hi = capped(h.hi + a.most);
+    const int least = certain ? a.least : 0;
+    h.lo = capped(h.lo + least), h.hi = capped(h.hi + a.most);
+    h.floor_lo = capped(h.floor_lo + least), h.floor_hi = capped(h.floor_hi + a.most);
   } else {
     h.may |= level;
     if (certain) h.must |= level;
@@ -232,7 +245,18 @@ bool refuse(const LockState& s, KeyId key, LockMode mode, const KeyTable& keys) 
   return h == nullptr || !h->mustHold();
 }
 
+namespace {
+
+// Counts are counted from what the caller held.
+bool fromCaller(const LockState& s, bool routine) { return routine && s.cleared != Happened::Yes; }
+
+// One less, but not less than none.
+int less(int count) { return count >= kMany ? kMany : std::max(count - 1, 0); }
+
+}  // namespace
+
 void release(LockState& s, KeyId key, LockMode mode, bool routine, const KeyTable& keys) {
+  const bool from_caller = fromCaller(s, routine);
   bool own = false;
   s.holds.changeAll([&](Hold& h) {
     if (h.mode != mode) return;
@@ -240,16 +264,17 @@ void release(LockState& s, KeyId key, LockMode mode, bool routine, const KeyTabl
       case Alias::No: break;
       case Alias::Must:
         own = true;
-        if (h.hi > 0) h.lo = std::max(h.lo, 1) - 1, h.hi = h.hi >= kMany ? kMany : h.hi - 1;
-        else if (routine) h.lo = capped(h.lo - 1), h.hi = capped(h.hi - 1);
+        h.lo = from_caller ? capped(h.lo - 1) : std::max(h.lo - 1, 0);
+        h.hi = from_caller && h.hi < kMany ? capped(h.hi - 1) : less(h.hi);
+        h.floor_lo = std::max(h.floor_lo - 1, 0), h.floor_hi = less(h.floor_hi);
         break;
       case Alias::May:
-        h.lo = std::min(h.lo, 0);
-        if (h.key == key) h.hi = std::min(h.hi, 0), own = true;  // the same set: rows released as they were taken
+        h.lo = std::min(h.lo, 0), h.floor_lo = 0;
+        if (h.key == key) h.hi = std::min(h.hi, 0), h.floor_hi = 0, own = true;  // the same set: rows released as they were taken
         break;
     }
   });
-  if (!own && routine && key != kUnknownKey && s.holds.size() < kMostHolds) {
+  if (!own && from_caller && key != kUnknownKey && s.holds.size() < kMostHolds) {
     Hold& h = s.holds.change(key, mode);
     if (keys.at(key).exact) h.lo = h.hi = -1;
     else h.lo = -1;
@@ -257,23 +282,31 @@ void release(LockState& s, KeyId key, LockMode mode, bool routine, const KeyTabl
   dropEmpty(s);
 }
 
-void releaseAll(LockState& s) {
-  s.holds.changeAll([](Hold& h) { h.lo = h.hi = 0; });
+void releaseAll(LockState& s, bool routine) {
+  s.holds.changeAll([](Hold& h) { h.lo = h.hi = h.floor_lo = h.floor_hi = 0; });
+  if (routine) s.cleared = Happened::Yes;
   dropEmpty(s);
 }
 
-void apply(LockState& s, const LockEffect& e, EventId event, const KeyTable& keys) {
+void applyCleared(LockState& s, Happened cleared, bool routine) {
+  if (cleared == Happened::Yes) return releaseAll(s, routine);
+  if (cleared == Happened::No) return;
+  s.holds.changeAll([](Hold& h) { h.lo = std::min(h.lo, 0), h.floor_lo = 0; });
+  if (fromCaller(s, routine)) s.cleared = Happened::Perhaps;
+}
+
+void apply(LockState& s, const LockEffect& e, EventId event, bool routine, const KeyTable& keys) {
   if (e.hi > 0 || e.may)
     std::erase_if(s.lost, [&](const LostLock& l) { return keys.alias(l.hold.key, e.key) != Alias::No; });
   if (e.key == kUnknownKey) {
     s.unknown_held |= e.hi > 0 || e.may;
-    if (e.lo < 0) s.holds.changeAll([](Hold& h) { h.lo = std::min(h.lo, 0); });
+    if (e.lo < 0) s.holds.changeAll([](Hold& h) { h.lo = std::min(h.lo, 0), h.floor_lo = 0; });
     return;
   }
   const bool exact = keys.at(e.key).exact;
   if (e.lo < 0)
     s.holds.changeAll([&](Hold& h) {
-      if (h.mode == e.mode && h.key != e.key && keys.alias(h.key, e.key) == Alias::May) h.lo = std::min(h.lo, 0);
+      if (h.mode == e.mode && h.key != e.key && keys.alias(h.key, e.key) == Alias::May) h.lo = std::min(h.lo, 0), h.floor_lo = 0;
     });
   if (s.holds.size() >= kMostHolds && s.find(e.key, e.mode) == nullptr) {
     s.unknown_held = true;
@@ -281,7 +314,11 @@ void apply(LockState& s, const LockEffect& e, EventId event, const KeyTable& key
   }
   Hold& h = s.holds.change(e.key, e.mode);
   if (!h.mayHold()) h.written = {}, h.worked.clear(), h.taken.clear();
-  h.lo = capped(h.lo + (exact ? e.lo : std::min(e.lo, 0))), h.hi = std::max(capped(h.hi + e.hi), h.lo);
+  // max(max(x + lo, floor) + e.lo, e.floor)
+  const int lo = exact ? e.lo : std::min(e.lo, 0);
+  h.lo = capped(h.lo + lo), h.floor_lo = std::max(capped(h.floor_lo + lo), exact ? e.floor_lo : 0);
+  h.hi = h.hi >= kMany ? kMany : capped(h.hi + e.hi), h.floor_hi = std::max(h.floor_hi >= kMany ? kMany : capped(h.floor_hi + e.hi), e.floor_hi);
+  if (!fromCaller(s, routine)) h.lo = std::max(h.lo, h.floor_lo), h.hi = std::max(h.hi, h.floor_hi);
   const std::uint32_t level = bit(s.levels.size());
   if (e.may) h.may |= level;
   if (e.must && exact) h.must |= level;
@@ -332,6 +369,11 @@ void endTransaction(LockState& s, Loss how, const SourceRange& where) {
   dropEmpty(s);
 }
 
+void perhapsEndTransaction(LockState& s) {
+  s.holds.changeAll([](Hold& h) { h.must = 0; });
+  if (s.ended == Happened::No) s.ended = Happened::Perhaps;
+}
+
 void leaveSession(LockState& s, const SourceRange& where) {
   const HoldList gone = std::move(s.holds);
   s.holds.clear();
@@ -340,6 +382,7 @@ void leaveSession(LockState& s, const SourceRange& where) {
   s.lost.clear();
   s.stale.clear();
   s.unknown_held = s.repeatable_read = false;
+  s.cleared = s.ended = Happened::No;
   for (const Hold& h : gone)
     if (h.lo > 0) recordLoss(s, {Loss::Reconnect, h, where, -1});
 }
@@ -362,11 +405,12 @@ void forget(LockState& s, const std::string& variable, KeyTable& keys) {
     if (fresh) {
       older = h;
     } else {  // one more old key beside those of earlier values
-      const int lo = capped(older.lo + h.lo), hi = capped(older.hi + h.hi);
-      older.must |= h.must;
-      const std::uint32_t must = older.must;
+      Hold both = older;
+      both.lo = capped(older.lo + h.lo), both.hi = capped(older.hi + h.hi);
+      both.floor_lo = capped(older.floor_lo + h.floor_lo), both.floor_hi = capped(older.floor_hi + h.floor_hi);
+      both.must |= h.must;
       mergeHold(older, h);
-      older.lo = lo, older.hi = hi, older.must = must;
+      older.lo = both.lo, older.hi = both.hi, older.floor_lo = both.floor_lo, older.floor_hi = both.floor_hi, older.must = both.must;
     }
   }
 }

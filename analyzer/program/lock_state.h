@@ -35,20 +35,23 @@ using EventId = std::int32_t;  // index into LockStates::events
 inline constexpr int kMany = 3;  // session counts from here on are "many"
 
 // What is held of one key in one mode. The session count is an interval; in a routine it counts from what the caller held (below zero:
-// released for the caller). Transaction locks: a bit for each level (bit 0: the transaction, then savepoints and EXCEPTION blocks).
+// released for the caller), and is `floor` at least whatever that was, for a lock that is not held cannot be released: caller's count x
+// becomes max(x + lo, floor_lo) … max(x + hi, floor_hi). Transaction locks: a bit for each level (bit 0: the transaction, then savepoints
+// and EXCEPTION blocks).
 struct Hold {
   KeyId key = kUnknownKey;
   LockMode mode = LockMode::Exclusive;
   int lo = 0, hi = 0;
+  int floor_lo = 0, floor_hi = 0;
   std::uint32_t may = 0, must = 0;
   Few<EventId, 4> taken;                // where
   SourceRange written;                  // first write under it that is not committed
   std::uint32_t written_level = 0;
   Few<std::uint32_t, 12> worked;        // relations worked on under it (LockStates::names)
 
-  bool session() const { return hi > 0; }
-  bool mayHold() const { return hi > 0 || may != 0; }
-  bool mustHold() const { return lo > 0 || must != 0; }
+  bool session() const { return hi > 0 || floor_hi > 0; }
+  bool mayHold() const { return session() || may != 0; }
+  bool mustHold() const { return lo > 0 || floor_lo > 0 || must != 0; }
   bool operator==(const Hold&) const = default;
 };
 
@@ -148,6 +151,9 @@ struct Timeouts {
   bool operator==(const Timeouts&) const = default;
 };
 
+// On no path, on some, on all.
+enum class Happened : std::uint8_t { No, Perhaps, Yes };
+
 struct LockState {
   TransactionStatus status = TransactionStatus::Unknown;
   std::vector<std::string> levels;   // names of savepoints, "#3" for EXCEPTION scope 3; the transaction itself is not in it
@@ -156,13 +162,15 @@ struct LockState {
   std::vector<Fact> facts;           // sorted by text
   Few<EventId, 4> stale;             // acquisitions after which nothing was read yet, though the snapshot is older
   bool unknown_held = false;         // a key we do not know may be held
+  Happened cleared = Happened::No;   // pg_advisory_unlock_all in a routine: from then on its counts are counted from nothing
+  Happened ended = Happened::No;     // COMMIT or ROLLBACK in a routine: the caller's transaction locks are gone
   bool repeatable_read = false;      // the transaction keeps one snapshot
   SourceRange raised;                // host functions: the call whose exception is under way; says nothing of the state
   Timeouts timeouts;
 
   const Hold* find(KeyId key, LockMode mode) const { return holds.find(key, mode); }
   bool operator==(const LockState& o) const {
-    return status == o.status && unknown_held == o.unknown_held && repeatable_read == o.repeatable_read && timeouts == o.timeouts &&
+    return status == o.status && unknown_held == o.unknown_held && cleared == o.cleared && ended == o.ended && repeatable_read == o.repeatable_read && timeouts == o.timeouts &&
            levels == o.levels && holds == o.holds && lost == o.lost && facts == o.facts && stale == o.stale;
   }
 };
@@ -247,12 +255,14 @@ struct FunctionLocks {
 struct LockEffect {
   KeyId key = kUnknownKey;
   LockMode mode = LockMode::Exclusive;
-  int lo = 0, hi = 0;            // change of the session count
+  int lo = 0, hi = 0;            // change of the session count, and what it is at least (Hold)
+  int floor_lo = 0, floor_hi = 0;
   bool may = false, must = false;  // a transaction lock more
   auto operator<=>(const LockEffect&) const = default;
 };
 struct LockOutcome {
   std::optional<bool> result;    // of a boolean routine, if known
+  Happened cleared = Happened::No, ended = Happened::No;  // before the effects
   std::vector<LockEffect> effects;
   // Host functions, over paths that the caller sees: what was found so on entry, what is so afterwards (owns_ of a guard), and the state
   // of the session's transaction.
@@ -264,7 +274,7 @@ struct LockSummary {
   std::vector<LockOutcome> outcomes;   // ways to return; empty: never returns
   std::vector<LockOutcome> raised;     // host functions: ways to leave by an exception
   std::vector<InnerAcquisition> acquires;
-  bool releases_all = false, ends_transaction = false;
+  bool releases_all = false;
   bool works = false;                  // does more than lock: its locks protect something of its own
   bool operator==(const LockSummary&) const = default;
 };

@@ -79,14 +79,24 @@ class Reader {
     const std::string_view text = std::string_view(file_.text).substr(p.begin, p.end - p.begin);
     ScriptFlow& flow = *home(p).flow;
     if (p.kind == PieceKind::MetaCommand) return reader_.command(text, lines_.range(p.begin, p.end), flow);
+    const SourceRange range = lines_.range(p.begin, p.end);
+    // What \; joins is one message to the server.
+    if (p.joined && !joined_) flow.add(SessionOp{SessionVerb::StringBegin, range, ""});
+    statement(p, relevant, text, range, flow);
+    if (joined_ && !p.joined) flow.add(SessionOp{SessionVerb::StringEnd, range, ""});
+    joined_ = p.joined;
+  }
+
+  void statement(const Piece& p, bool relevant, std::string_view text, const SourceRange& range, ScriptFlow& flow) {
     ++unit_.statements;
-    if (!relevant && !everything_) return flow.addUnparsed(lines_.range(p.begin, p.end), headOf(p, text));
+    if (!relevant && !everything_) return flow.addUnparsed(range, headOf(p, text));
     ++unit_.parsed;
     reader_.statement(p, MappedText(std::string(text), p.begin), flow);
   }
 
   const ScannedFile& file_;
   bool everything_;
+  bool joined_ = false;  // the last statement, with the next one
   LineIndex lines_;
   Unit unit_;
   ScriptReader reader_{unit_, lines_};

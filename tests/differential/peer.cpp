@@ -5,14 +5,18 @@
 //   {"setup": "CREATE TABLE …"}                     what the statements after it refer to
 //   {"text": "SELECT …; …"}                         → {"calls": [{…}, …]}: all evaluations of all statements and bodies in the text
 //   {"keys": "SELECT pg_advisory_lock(…); …"}       → {"keys": [{…}, …]}: the key of each lock call, in written order
+//   {"states": "…; SELECT mark(3, 0, 0)", "runner": "autocommit"}
+//                                                   → {"marks": [{"mark": 3, …}, …]}: the lock state before each call of the routine mark
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "program/keys.h"
+#include "program/lock_state.h"
 #include "program/program.h"
 #include "sql/front_end.h"
 #include "sql/pg_parse.h"
@@ -47,6 +51,39 @@ json keysOf(const Program& program) {
   return out;
 }
 
+// A part of a key: a number, or the name of a parameter. Empty if it is neither.
+std::string partOf(const Value& v) {
+  if (const auto number = constantInteger(v)) return std::to_string(*number);
+  if (v.kind == ValueKind::Cast && v.args.size() == 1) return partOf(v.args[0]);
+  return v.kind == ValueKind::Parameter ? v.name : "";
+}
+
+json describe(const Hold& h, const KeyInfo& key) {
+  json parts = json::array();
+  for (const Value& v : key.parts) parts.push_back(partOf(v));
+  if (!key.exact || std::find(parts.begin(), parts.end(), "") != parts.end()) parts = json::array();
+  return {{"form", nameOf(key.form)}, {"parts", parts}, {"mode", h.mode == LockMode::Shared ? "share" : "exclusive"}, {"lo", h.lo}, {"hi", h.hi},
+          {"floor_lo", h.floor_lo}, {"floor_hi", h.floor_hi}, {"may", h.may != 0}, {"must", h.must != 0}};
+}
+
+json statesOf(const LockStates& locks) {
+  json marks = json::array();
+  for (const FunctionLocks& f : locks.functions)
+    for (const EventId id : f.events) {
+      const LockEvent& e = locks.event(id);
+      if (e.kind != LockEventKind::Call || e.call == nullptr || e.call->name != "mark" || e.call->args.empty()) continue;
+      json states = json::array();
+      for (const LockState& s : e.before) {
+        json holds = json::array();
+        for (const Hold& h : s.holds) holds.push_back(describe(h, locks.keys.at(h.key)));
+        states.push_back({{"unknown", s.unknown_held}, {"cleared", static_cast<int>(s.cleared)}, {"holds", holds}});
+      }
+      if (!f.complete) states = {{{"unknown", true}, {"cleared", static_cast<int>(Happened::Perhaps)}, {"holds", json::array()}}};
+      marks.push_back({{"mark", std::stoi(e.call->args[0].text)}, {"relative", f.function->kind != FunctionKind::Script}, {"states", states}});
+    }
+  return marks;
+}
+
 class Peer {
  public:
   json answer(const json& request) {
@@ -54,12 +91,15 @@ class Peer {
       setup_ = read("1_setup.sql", std::string(kSetupPadding, '\n') + request["setup"].get<std::string>());
       return json::object();
     }
-    const bool keys = request.contains("keys");
+    const char* const what = request.contains("keys") ? "keys" : request.contains("states") ? "states" : "text";
     std::vector<Unit> units;
     units.push_back(setup_);
-    units.push_back(read("2_case.sql", request[keys ? "keys" : "text"].get<std::string>()));
+    units.push_back(read("2_case.sql", request[what].get<std::string>()));
+    if (request.contains("runner"))
+      units.back().runner.transaction = request["runner"] == "autocommit" ? TransactionMode::Autocommit : TransactionMode::OnePerFile;
     const Program program = link(std::move(units));
-    if (keys) return {{"keys", keysOf(program)}};
+    if (request.contains("keys")) return {{"keys", keysOf(program)}};
+    if (request.contains("states")) return {{"marks", statesOf(*program.locks)}};
     json calls = json::array();
     for (const Function& f : program.units[1].functions)
       for (const CallEvaluation& c : evaluate(f, program.catalogue)) calls.push_back(describe(c));

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "campaign.h"
+#include "shrink.h"
+
 namespace pglocklint::differential {
 
 namespace {
@@ -18,8 +21,6 @@ std::vector<Combination> combinationsFor(std::uint64_t seed, const Case& c) {
 }
 
 }  // namespace
-
-std::uint64_t seedOf(std::uint64_t seed, std::uint64_t number) { return Random(seed * 0x9E3779B97F4A7C15ULL + number).next(); }
 
 Bench::Bench(const std::string& server, const std::string& peer) : database_(server), peer_(peer) {
   for (int i = 0; i <= kHeldData; ++i) facts_.push_back(database_.facts(i));
@@ -88,35 +89,14 @@ bool simpler(const Trial& a, const Trial& b) {
 Trial shrink(Bench& bench, const Trial& trial, int attempts) {
   Trial best = trial;
   const auto what = trial.contradictions.front();
-  const auto attempt = [&](std::vector<std::uint32_t> record) {
-    if (--attempts < 0) return false;
+  const auto take = [&](const Record& record) {
     Trial t = bench.runRecord(record, {what.first});
     if (!shows(t, what) || !simpler(t, best)) return false;
     t.number = trial.number;
     best = std::move(t);
     return true;
   };
-  bool progress = true;
-  while (progress && attempts > 0) {
-    progress = false;
-    for (std::size_t length = std::max<std::size_t>(1, best.record.size() / 2); length > 0 && attempts > 0; length /= 2) {
-      for (std::size_t at = 0; at < best.record.size() && attempts > 0;) {
-        const std::size_t end = std::min(best.record.size(), at + length);
-        std::vector<std::uint32_t> without(best.record.begin(), best.record.begin() + static_cast<long>(at));
-        std::vector<std::uint32_t> zeroed = best.record;
-        without.insert(without.end(), best.record.begin() + static_cast<long>(end), best.record.end());
-        std::fill(zeroed.begin() + static_cast<long>(at), zeroed.begin() + static_cast<long>(end), 0U);
-        if (attempt(without) || (zeroed != best.record && attempt(zeroed))) progress = true;
-        else at = end;
-      }
-    }
-    for (std::size_t at = 0; at < best.record.size() && attempts > 0; ++at) {
-      if (best.record[at] < 2) continue;
-      std::vector<std::uint32_t> lower = best.record;
-      lower[at] /= 2;
-      progress = attempt(lower) || progress;
-    }
-  }
+  shrinkRecord([&]() -> const Record& { return best.record; }, take, attempts);
   return best;
 }
 

@@ -46,6 +46,4 @@ class Bench {
 // The smallest trial found that shows the same kind of contradiction under the same combination, and is itself one.
 Trial shrink(Bench& bench, const Trial& trial, int attempts = 600);
 
-std::uint64_t seedOf(std::uint64_t seed, std::uint64_t number);
-
 }  // namespace pglocklint::differential

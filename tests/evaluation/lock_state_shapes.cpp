@@ -77,6 +77,38 @@ TEST_CASE("DISCARD ALL releases session locks, RESET ALL and CLOSE ALL do not") 
   CHECK(heldAfter("SELECT pg_advisory_lock(1); CLOSE ALL; DISCARD PLANS") == "1 session");
 }
 
+TEST_CASE("a release of what is not held does nothing, whoever calls") {
+  const std::string unlock = "DO $$ BEGIN PERFORM pg_advisory_unlock(1); END $$; ";
+  CHECK(heldAfter(unlock + "SELECT pg_advisory_lock(1)") == "1 session");
+  CHECK(heldAfter("DO $$ BEGIN PERFORM pg_advisory_unlock(1); PERFORM pg_advisory_lock(1); END $$") == "1 session");
+  CHECK(heldAfter("SELECT pg_advisory_lock(1); SELECT pg_advisory_lock(1); " + unlock) == "1 session");
+  CHECK(heldAfter("SELECT pg_advisory_lock(1); " + unlock) == "");
+}
+
+TEST_CASE("pg_advisory_unlock_all in a routine releases what its caller holds, on the ways that come by it") {
+  CHECK(heldAfter("SELECT pg_advisory_lock(1); SELECT pg_advisory_lock(1); DO $$ BEGIN PERFORM pg_advisory_lock(1); PERFORM pg_advisory_unlock_all(); "
+                  "PERFORM pg_advisory_lock(2); END $$") == "2 session");
+  CHECK(heldAfter("CREATE FUNCTION f(b boolean) RETURNS void LANGUAGE plpgsql AS $$ BEGIN IF b THEN PERFORM pg_advisory_unlock_all(); END IF; END $$; "
+                  "SELECT pg_advisory_lock(1); SELECT f(false)") == "1 session");
+}
+
+TEST_CASE("a procedure ends the transaction on the ways that come by its COMMIT") {
+  const std::string procedure = "CREATE PROCEDURE p(b boolean) LANGUAGE plpgsql AS $$ BEGIN IF b THEN RETURN; END IF; COMMIT; PERFORM pg_advisory_unlock(3); END $$; ";
+  CHECK(heldAfter(procedure + "BEGIN; SELECT pg_advisory_xact_lock(1); CALL p(true)") == "1 transaction");
+  const std::string outer = "CREATE PROCEDURE q() LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(1); CALL p(false); PERFORM pg_try_advisory_lock_shared(999); END $$";
+  CHECK(heldIn(procedure + outer).find("1 transaction") == 0);
+}
+
+TEST_CASE("statements that \\; joins share a transaction") {
+  CHECK(heldIn("SELECT pg_advisory_xact_lock(1) \\; SELECT pg_try_advisory_lock_shared(999)") == "1 transaction");
+  CHECK(heldIn("SELECT pg_advisory_xact_lock(1) \\; COMMIT \\; SELECT pg_try_advisory_lock_shared(999)") == "");
+  CHECK(heldAfter("SELECT pg_advisory_xact_lock(1) \\; SELECT 1") == "1 maybe");
+}
+
+TEST_CASE("where it is not known whether a transaction is open, its locks may be gone") {
+  CHECK(heldAfter("SELECT pg_advisory_xact_lock(1)") == "1 maybe");
+}
+
 TEST_CASE("timeouts follow the transaction") {
   const auto bound = [](const std::string& script) {
     struct Asked {

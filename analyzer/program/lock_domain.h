@@ -13,6 +13,7 @@ struct Acquisition {
   LockScope scope = LockScope::Session;
   int least = 1, most = 1;
   EventId event = -1;
+  bool any_level = false;  // a transaction lock of this level or one below
 };
 void acquire(LockState& s, const Acquisition& a, const KeyTable& keys);
 // The lock was refused: nothing of that key and mode is held. False if that cannot be.

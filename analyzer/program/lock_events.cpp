@@ -247,6 +247,13 @@ void LockEvents::addCandidates(const std::vector<Node>& nodes) {
 }
 
 void LockEvents::addSite(const LockSite& site, const Candidate& c, std::vector<EventId>& out) {
+  if (site.statement->kind == StatementKind::Explain || site.statement->kind == StatementKind::Prepare ||
+      site.statement->kind == StatementKind::DeclareCursor)
+    return;
+  addEvent(site, *site.statement, c, out);
+}
+
+void LockEvents::addEvent(const LockSite& site, const Statement& statement, const Candidate& c, std::vector<EventId>& out) {
   LockEvent e;
   switch (site.lock->operation) {
     case LockOperation::Acquire: e.kind = LockEventKind::Acquire; break;
@@ -255,11 +262,9 @@ void LockEvents::addSite(const LockSite& site, const Candidate& c, std::vector<E
     case LockOperation::ReleaseAll: e.kind = LockEventKind::ReleaseAll; break;
   }
   const Evaluation* how = site.evaluation();
-  if (how != nullptr && how->runs == Runs::Never) return;
-  if (site.statement->kind == StatementKind::Explain || site.statement->kind == StatementKind::Prepare ||
-      site.statement->kind == StatementKind::DeclareCursor)
-    return;
-  e.unit = c.unit, e.function = c.function, e.statement = site.statement, e.call = site.call, e.range = site.call->range;
+  const bool declared = statement.kind == StatementKind::DeclareCursor;  // WITH HOLD: whether or not anybody fetches
+  if (how != nullptr && how->runs == Runs::Never && !declared) return;
+  e.unit = c.unit, e.function = c.function, e.statement = &statement, e.call = site.call, e.range = site.call->range;
   e.site = &site, e.lock = site.lock;
   e.key = states_.keys.intern(site.key, c.function);
   const bool once = exactlyOnce(site);
@@ -316,6 +321,7 @@ std::vector<EventId> LockEvents::read(const Candidate& c) {
     for (const std::size_t callee : callees)
       if (!host || meets(c.session, sessionInCaller(candidates_[callee].session, call, *c.function))) addCall(call, callee, c, events);
   };
+  std::unordered_map<std::string, const Statement*> prepared, cursors;
   const std::vector<RoutineCall> all = relevant.empty() ? std::vector<RoutineCall>() : calls(*c.function, c.unit);
   auto next = all.begin();
   forEachStatement(*c.function, [&](const Statement& s) {
@@ -324,6 +330,15 @@ std::vector<EventId> LockEvents::read(const Candidate& c) {
     };
     addCalls(nullptr);
     if (s.kind == StatementKind::HostCall) return addCalls(&s.exprs[0]);
+    if (!host && s.kind == StatementKind::Prepare) prepared[s.name] = &s;
+    if (!host && s.kind == StatementKind::DeclareCursor) {
+      cursors[s.name] = &s;
+      if (s.hold) addDeferred(s, s, direct, c, events);
+    }
+    const bool fetches = s.kind == StatementKind::Fetch || s.kind == StatementKind::Move;
+    if (fetches || s.kind == StatementKind::Execute)
+      if (const auto text = (fetches ? cursors : prepared).find(s.name); text != (fetches ? cursors : prepared).end())
+        addDeferred(*text->second, s, direct, c, events);
     if (s.kind == StatementKind::Explain || s.kind == StatementKind::Prepare || s.kind == StatementKind::DeclareCursor) return;
     if (direct.empty() && (next == all.end() || next->statement != &s)) return;
     forEachExpr(s, [&](const Expr& e, const QueryLevels&) {
@@ -333,6 +348,29 @@ std::vector<EventId> LockEvents::read(const Candidate& c) {
     });
   });
   return events;
+}
+
+void LockEvents::addDeferred(const Statement& text, const Statement& use, const std::unordered_map<const Expr*, const LockSite*>& direct,
+                             const Candidate& c, std::vector<EventId>& out) {
+  std::vector<std::string> names;
+  List<Value> values;
+  ValueScope scope;
+  scope.catalogue = &program_.catalogue, scope.unit = c.unit, scope.function = c.function, scope.statement = &use;
+  for (std::size_t i = 0; use.kind == StatementKind::Execute && i < use.exprs.size(); ++i)
+    names.push_back("$" + std::to_string(i + 1)), values.push_back(resolve(use.exprs[i], scope));
+  forEachExpr(text, [&](const Expr& e, const QueryLevels&) {
+    const auto site = direct.find(&e);
+    if (site == direct.end()) return;
+    const std::size_t before = out.size();
+    addEvent(*site->second, use, c, out);
+    if (out.size() == before) return;
+    LockEvent& event = states_.events.back();
+    event.range = use.range;
+    event.key = states_.keys.substitute(event.key, names, values, c.function);
+    if (use.kind == StatementKind::Execute) return;
+    event.cursor = true, event.most = event.least == 1 ? 1 : kMany;
+    event.least = 0, event.per_row = false;  // any number of rows
+  });
 }
 
 // Fields that the callee's keys are made of, and what the caller knows of them: the value that a constructor was given, or the field
@@ -350,11 +388,34 @@ void LockEvents::addFields(const LockSummary& summary, const RoutineCall& call, 
       values.push_back(known != nullptr ? hostValue(*known, scope) : hostField(here, scope.unit));
     }
   };
-  for (const std::vector<LockOutcome>* all : {&summary.outcomes, &summary.raised})
+  for (const std::vector<LockOutcome>* all : {&summary.outcomes, &summary.raised, &summary.refused})
     for (const LockOutcome& o : *all)
       for (const LockEffect& e : o.effects) add(e.key);
   for (const InnerAcquisition& a : summary.acquires) add(a.key);
 }
+
+namespace {
+
+// Two keys of the callee that are one to this caller: what was done to them was done in some order.
+void joinAliases(std::vector<LockEffect>& effects, const KeyTable& keys) {
+  for (std::size_t i = 0; i < effects.size(); ++i)
+    for (std::size_t k = i + 1; k < effects.size();) {
+      LockEffect& a = effects[i];
+      const LockEffect& b = effects[k];
+      if (a.mode != b.mode || a.key == kUnknownKey || keys.alias(a.key, b.key) != Alias::Must) {
+        ++k;
+        continue;
+      }
+      const bool only_taken = a.lo == a.floor_lo && b.lo == b.floor_lo;
+      a.floor_lo = only_taken ? std::min(a.floor_lo + b.floor_lo, kMany) : 0, a.floor_hi = std::min(a.floor_hi + b.floor_hi, kMany);
+      a.lo = std::clamp(a.lo + b.lo, -kMany, kMany), a.hi = std::clamp(a.hi + b.hi, -kMany, kMany);
+      if (b.hi >= kMany) a.hi = kMany;
+      a.may |= b.may, a.must |= b.must;
+      effects.erase(effects.begin() + static_cast<std::ptrdiff_t>(k));
+    }
+}
+
+}  // namespace
 
 // Parameter names of the callee beside the values that this call gives them.
 const LockSummary& LockEvents::summary(EventId id) {
@@ -374,7 +435,8 @@ const LockSummary& LockEvents::summary(EventId id) {
   scope.levels = call.levels;
   const auto hasEffects = [](const LockOutcome& o) { return !o.effects.empty(); };
   const bool wanted = std::any_of(seen.outcomes.begin(), seen.outcomes.end(), hasEffects) ||
-                      std::any_of(seen.raised.begin(), seen.raised.end(), hasEffects) || !seen.acquires.empty();
+                      std::any_of(seen.raised.begin(), seen.raised.end(), hasEffects) ||
+                      std::any_of(seen.refused.begin(), seen.refused.end(), hasEffects) || !seen.acquires.empty();
   for (std::size_t i = 0; wanted && i < inputs.size(); ++i) {
     names.push_back(inputs[i]->name.empty() ? "$" + std::to_string(i + 1) : inputs[i]->name);
     const Expr* given = nullptr;
@@ -393,9 +455,11 @@ const LockSummary& LockEvents::summary(EventId id) {
   }
   if (call.callee->kind == FunctionKind::HostFunction) addFields(seen, call, scope, names, values);
   const auto caller = [&](KeyId key) { return states_.keys.substitute(key, names, values, event.function); };
-  for (std::vector<LockOutcome>* all : {&seen.outcomes, &seen.raised})
-    for (LockOutcome& o : *all)
+  for (std::vector<LockOutcome>* all : {&seen.outcomes, &seen.raised, &seen.refused})
+    for (LockOutcome& o : *all) {
       for (LockEffect& e : o.effects) e.key = caller(e.key);
+      joinAliases(o.effects, states_.keys);
+    }
   for (InnerAcquisition& a : seen.acquires) {
     a.key = caller(a.key);
     for (auto& held : a.held) held.first = caller(held.first);

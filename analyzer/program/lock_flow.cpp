@@ -347,15 +347,14 @@ class Flow {
     }
     result_.summary.works |= deed.work;
     if (deed.may_raise && raiseMatters(states)) {
-      LockStateSet failing = s.kind == StatementKind::HostCall ? raisedIn(s, states) : states;
+      LockStateSet failing = s.kind == StatementKind::HostCall ? raisedIn(s, states) : host_ ? states : failedWithin(s, states);
       mark(deed, range, failing);
       raise(failing, WayOutKind::ErrorIn, range);
     }
     if (host_ && s.host_call >= 0 && reader_.paths().mayThrow(function_, s.host_call) && unwind_ >= 0 && flowing_)
       for (LockState& failed : withoutLock(s, states)) arrive(unwind_, std::move(failed));
     if (const auto* events = eventsOf(s); events != nullptr && !host_)
-      for (const EventId id : *events)
-        if (states_.event(id).kind == LockEventKind::Acquire) failedAcquire(states, id);
+      for (const EventId id : *events) failedAcquire(states, id);
     return states;
   }
 
@@ -548,12 +547,17 @@ class Flow {
         const Hold* h = e.key == kUnknownKey ? nullptr : s.find(e.key, e.lock->mode);
         const bool certain = (!relative_ || s.cleared == Happened::Yes) && e.key != kUnknownKey && states_.keys.at(e.key).exact;
         const bool can_free = !certain || (h != nullptr && h->hi > 0) || mayAlias(s, e.key, e.lock->mode);
-        const bool can_fail = h == nullptr || h->lo <= 0;
-        if (can_fail && h == nullptr) add(false, s);
+        if (h == nullptr || h->lo <= 0) add(false, s);
         if (can_free) {
           LockState freed = s;
           release(freed, e.key, e.lock->mode, relative_, states_.keys);
-          add(true, std::move(freed));
+          if (e.least > 0 || releasesRows(e)) {
+            add(true, std::move(freed));
+          } else {  // `unlock(1) FROM t WHERE …`: perhaps
+            LockStateSet both{s};
+            addState(both, std::move(freed), true);
+            add(true, std::move(both.front()));
+          }
         }
         if (out.empty()) add(false, std::move(s));
         break;
@@ -564,13 +568,18 @@ class Flow {
     return out;
   }
 
+  // `unlock(t.id) FROM t`: the rows that were locked.
+  bool releasesRows(const LockEvent& e) const {
+    return e.kind == LockEventKind::Release && (e.key == kUnknownKey || !states_.keys.at(e.key).exact);
+  }
+
   bool mayAlias(const LockState& s, KeyId key, LockMode mode) const {
     return std::any_of(s.holds.begin(), s.holds.end(),
                        [&](const Hold& h) { return h.mode == mode && h.hi > 0 && states_.keys.alias(h.key, key) != Alias::No; });
   }
 
   void take(const LockEvent& e, EventId id, LockState& s) {
-    acquire(s, {e.key, e.lock->mode, e.lock->scope, e.least, e.most, id}, states_.keys);
+    acquire(s, {e.key, e.lock->mode, e.lock->scope, e.least, e.most, id, e.cursor}, states_.keys);
     const bool kept_snapshot = (s.repeatable_read && s.status == TransactionStatus::Explicit) || stable_;
     if (kept_snapshot) s.stale.add(id);
   }
@@ -607,7 +616,8 @@ class Flow {
     for (const LockState& s : states) {
       std::vector<Alternative> alternatives = perform(id, s);
       // An unlock whose answer nobody looks at: if it can have freed the lock, it has.
-      if (merge && alternatives.size() > 1) std::erase_if(alternatives, [](const Alternative& a) { return a.result == false; });
+      if (merge && std::any_of(alternatives.begin(), alternatives.end(), [](const Alternative& a) { return a.result == true; }))
+        std::erase_if(alternatives, [](const Alternative& a) { return a.result == false; });
       for (Alternative& a : alternatives) addState(out, std::move(a.state));
     }
     return out;
@@ -745,6 +755,7 @@ class Flow {
         const bool keeps_snapshot = s.repeatable_read;
         endTransaction(s, op.chain ? Loss::Chain : op.verb == TransactionVerb::Commit ? Loss::Commit : Loss::Rollback, op.range);
         s.stale.clear();
+        if (op.verb == TransactionVerb::Commit) runHeldCursors(op, s);
         if (op.chain) s.repeatable_read = keeps_snapshot;
         else s.status = idle(s);
         if (!op.chain && !wrapped() && known(s, kWrapped) != true && !(host_ && op.verb == TransactionVerb::Commit)) std::erase_if(s.lost, [](const LostLock& l) { return l.how == Loss::Commit || l.how == Loss::Rollback; });
@@ -785,6 +796,15 @@ class Flow {
     if (s.status != TransactionStatus::Explicit && s.status != TransactionStatus::Failed)
       std::erase_if(s.lost, [](const LostLock& l) { return l.how == Loss::Savepoint; });
     return true;
+  }
+
+  // COMMIT reads cursors WITH HOLD to their end.
+  void runHeldCursors(const TransactionOp& op, LockState& s) {
+    for (const EventId id : result_.locks.events) {
+      const LockEvent& e = states_.event(id);
+      if (e.statement->kind == StatementKind::DeclareCursor && e.acquires() && e.lock->scope == LockScope::Session && e.statement->range.begin < op.range.begin)
+        take(e, id, s);
+    }
   }
 
   // The runner has opened the transaction of the file: a COMMIT in the file ends it.
@@ -1104,6 +1124,26 @@ class Flow {
     return out;
   }
 
+  // A statement that fails: before, after some of its calls, or inside of one.
+  LockStateSet failedWithin(const Statement& s, const LockStateSet& states) {
+    const auto* events = eventsOf(s);
+    if (events == nullptr) return states;
+    LockStateSet failed = states, reached = states;
+    const bool record = std::exchange(record_, false);
+    for (const EventId id : *events) {
+      if (states_.event(id).kind == LockEventKind::Call) {
+        const LockSummary& summary = reader_.summary(id);
+        for (const LockState& state : reached)
+          for (const LockOutcome& o : summary.raised)
+            if (std::optional<LockState> after = afterCall(o, id, state)) addState(failed, std::move(*after));
+      }
+      reached = runEvent(id, reached);
+      for (const LockState& state : reached) addState(failed, state);
+    }
+    record_ = record;
+    return failed;
+  }
+
   std::string inCaller(const std::string& path, EventId id) {
     const LockEvent& e = states_.event(id);
     return e.statement->kind == StatementKind::HostCall ? reader_.paths().throughCall(path, function_, e.statement->host_call) : std::string();
@@ -1146,13 +1186,22 @@ class Flow {
       if (all && !cancellation && kind == WayOutKind::ErrorIn) wayOut(WayOutKind::Cancelled, range, states);
       if (all) return;
     }
+    if (settled_ && routine_)
+      for (const LockState& s : states) leavesByError(s, result_.summary.raised);
     wayOut(kind, range, states);
+  }
+
+  // The levels of the routine are gone then, with what they have taken.
+  static void leavesByError(LockState s, std::vector<LockOutcome>& all) {
+    s.holds.changeAll([](Hold& h) { h.may &= 1U, h.must &= 1U; });
+    addOutcome(s, all);
   }
 
   // An error in the current block would change something: a handler is there, or a session lock that is left behind.
   bool raiseMatters(const LockStateSet& states) const {
     if (host_) return true;
     if (scope_ >= 0 && flowing_) return true;
+    if (settled_ && routine_) return true;
     return settled_ && record_ && std::any_of(states.begin(), states.end(), holdsSession);
   }
   static bool holdsSession(const LockState& s) {
@@ -1169,9 +1218,12 @@ class Flow {
 
   // A blocking lock call that gives up (lock_timeout, deadlock) where a handler waits for that.
   void failedAcquire(const LockStateSet& states, EventId id) {
-    if (!flowing_) return;
     const LockEvent& e = states_.event(id);
-    if (e.key == kUnknownKey) return;
+    if (e.kind == LockEventKind::Call) return failedInCallee(states, id);
+    if (e.kind != LockEventKind::Acquire || e.key == kUnknownKey) return;
+    if (settled_ && routine_)
+      for (const LockState& s : states) leavesByError(s, result_.summary.refused);
+    if (!flowing_) return;
     for (std::int32_t scope = scope_; scope >= 0 && at(scope) < function_.exception_scopes.size(); scope = function_.exception_scopes[at(scope)].parent)
       for (const ExceptionHandler& h : function_.exception_scopes[at(scope)].handlers) {
         if (!catchesTimeout(h)) continue;
@@ -1181,6 +1233,25 @@ class Flow {
           if (!scopeWorks(scope) && s.lost.size() < 8) s.lost.push_back({Loss::Failure, hold, h.range, scope});
           toHandler(std::move(s), scope, h, e.range);
         }
+        return;
+      }
+  }
+
+  // Likewise inside of a callee.
+  void failedInCallee(const LockStateSet& states, EventId id) {
+    const LockSummary& summary = reader_.summary(id);
+    if (summary.refused.empty()) return;
+    LockStateSet failed;
+    for (const LockState& s : states)
+      for (const LockOutcome& o : summary.refused)
+        if (std::optional<LockState> after = afterCall(o, id, s)) addState(failed, std::move(*after));
+    if (settled_ && routine_)
+      for (const LockState& s : failed) leavesByError(s, result_.summary.refused);
+    if (!flowing_) return;
+    for (std::int32_t scope = scope_; scope >= 0 && at(scope) < function_.exception_scopes.size(); scope = function_.exception_scopes[at(scope)].parent)
+      for (const ExceptionHandler& h : function_.exception_scopes[at(scope)].handlers) {
+        if (!catchesTimeout(h)) continue;
+        for (const LockState& s : failed) toHandler(s, scope, h, states_.event(id).range);
         return;
       }
   }

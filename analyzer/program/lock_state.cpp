@@ -233,8 +233,8 @@ void acquire(LockState& s, const Acquisition& a, const KeyTable& keys) {
     h.lo = capped(h.lo + least), h.hi = capped(h.hi + a.most);
     h.floor_lo = capped(h.floor_lo + least), h.floor_hi = capped(h.floor_hi + a.most);
   } else {
-    h.may |= level;
-    if (certain) h.must |= level;
+    h.may |= a.any_level ? level | (level - 1) : level;
+    if (certain && !a.any_level) h.must |= level;
   }
   h.taken.add(a.event);
 }

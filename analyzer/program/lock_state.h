@@ -206,6 +206,7 @@ struct LockEvent {
   KeyId key = kUnknownKey;
   int least = 1, most = 1;               // times it runs when its statement does
   bool per_row = false;                  // once for each row of something stored
+  bool cursor = false;                   // runs when rows are fetched: what it takes belongs to the level that has declared the cursor
   LockStateSet before;
   std::vector<std::pair<KeyId, LockMode>> keeps;  // Call: session locks that the callee takes and may leave held, each once
   std::vector<InnerAcquisition> inner;   // Call: acquisitions inside, where this caller's locks or arguments matter to their order
@@ -272,7 +273,8 @@ struct LockOutcome {
 };
 struct LockSummary {
   std::vector<LockOutcome> outcomes;   // ways to return; empty: never returns
-  std::vector<LockOutcome> raised;     // host functions: ways to leave by an exception
+  std::vector<LockOutcome> raised;     // ways to leave by an error
+  std::vector<LockOutcome> refused;    // routines: by an error of a blocking acquire, which is of interest to handlers that ask for it
   std::vector<InnerAcquisition> acquires;
   bool releases_all = false;
   bool works = false;                  // does more than lock: its locks protect something of its own

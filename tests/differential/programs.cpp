@@ -9,9 +9,11 @@ namespace pglocklint::differential {
 const std::vector<ProgramShape> kProgramShapes{
     {"session-lock", 400}, {"transaction-lock", 400}, {"shared", 200}, {"pair-key", 100}, {"try", 200}, {"unlock", 200}, {"unlock-all", 50},
     {"two-in-one-statement", 50}, {"transaction", 200}, {"savepoint", 50}, {"rollback-to", 30}, {"release", 15}, {"one-transaction", 30},
-    {"string", 50}, {"branch", 100}, {"discard-all", 20}, {"do", 100}, {"function", 100}, {"sql-function", 50}, {"procedure", 50},
+    {"string", 50}, {"branch", 40}, {"discard-all", 20}, {"do", 100}, {"function", 100}, {"sql-function", 50}, {"procedure", 50},
     {"procedure-commit", 20}, {"nested-call", 30}, {"parameter-key", 100}, {"exception", 100}, {"error", 100}, {"try-branch", 100},
-    {"try-variable", 50}, {"loop", 50}, {"return", 50}, {"boolean-result", 20},
+    {"try-variable", 50}, {"loop", 50}, {"return", 50}, {"boolean-result", 20}, {"cursor", 20}, {"with-hold", 5}, {"rows", 20}, {"condition", 20},
+    {"chain", 10}, {"prepared", 10}, {"dynamic", 20}, {"unlock-branch", 15}, {"loop-key", 10}, {"variable-key", 10}, {"query-loop", 15},
+    {"call-branch", 2},
 };
 
 std::string Program::text() const {
@@ -41,7 +43,8 @@ struct Body {
   bool may_commit = false;   // a procedure
   bool boolean = false;      // RETURNS boolean
   int handlers = 0;          // EXCEPTION blocks around
-  int loops = 0;
+  int loops = 0;             // FOR i around
+  std::string key;           // a variable that keys may be
   std::string declare;
   int variables = 0;
 };
@@ -60,7 +63,7 @@ class Generator {
     out_.one_transaction = c_.chance(8);
     if (out_.one_transaction) shape("one-transaction"), open_ = true;
     do step(0);
-    while (c_.chance(72) && out_.steps.size() < 40);
+    while (c_.chance(70) && out_.steps.size() < 40);
     send(mark(nullptr));
     return std::move(out_);
   }
@@ -80,6 +83,8 @@ class Generator {
   // Keys 3, 4 and (1, 2) are contended: what waits for them may fail.
   std::string key(const Body* body, bool waits) {
     const bool contended = waits ? c_.chance(3) : c_.chance(40);
+    if (body && body->loops > 0 && c_.chance(25)) return shape("loop-key"), "(i)";
+    if (body && !body->key.empty() && c_.chance(40)) return "(" + body->key + ")";
     if (body && body->parameters && c_.chance(45)) {
       shape("parameter-key");
       switch (c_.weighted({50, 30, 8, 12})) {
@@ -118,11 +123,17 @@ class Generator {
       default: return tryLock(body);
     }
   }
-  // A select list of lock calls.
+  // Lock calls as a select list, sometimes of several rows or none.
   std::string lockCalls(const Body* body) {
     std::string calls = lockCall(body);
     if (c_.chance(12)) shape("two-in-one-statement"), calls += ", " + lockCall(body);
+    if (c_.chance(2)) return shape("condition"), calls + " WHERE " + condition();
+    if (c_.chance(2)) return shape("rows"), rows();
     return calls;
+  }
+  std::string rows() {
+    const std::string what = c_.pick({"pg_advisory_lock", "pg_advisory_unlock", "pg_advisory_xact_lock", "pg_try_advisory_lock_shared"});
+    return fmt::format("{}(g) FROM generate_series({}) g", what, c_.pick({"1, 2", "1, 1", "5, 7"}));
   }
 
   // An UPDATE that some switch lets fail: division by zero, NOT NULL, CHECK.
@@ -139,7 +150,7 @@ class Generator {
   // --- the script ------------------------------------------------------------------------------------------------------------
 
   void step(int depth) {
-    switch (c_.weighted({25, 20, 15, 17, 11, 6, 12, 4, 2})) {
+    switch (c_.weighted({24, 20, 14, 18, 10, 6, 17, 3, 2, 3, 2})) {
       case 0: send("SELECT " + lockCalls(nullptr)); break;
       case 1: transactionStep(); break;
       case 2: callStep(); break;
@@ -148,6 +159,8 @@ class Generator {
       case 5: stringStep(); break;
       case 6: discardStep(); break;
       case 7: branchStep(depth); break;
+      case 9: cursorStep(); break;
+      case 10: preparedStep(); break;
       default: send(work()); break;
     }
     if (c_.chance(60)) send(mark(nullptr));
@@ -159,8 +172,37 @@ class Generator {
       open_ = true, savepoints_.clear();
       return send("BEGIN");
     }
-    open_ = false, savepoints_.clear();
+    savepoints_.clear();
+    if (open_ && c_.chance(8)) return shape("chain"), send(c_.pick({"COMMIT AND CHAIN", "ROLLBACK AND CHAIN"}));
+    open_ = false;
     send(c_.pick({"COMMIT", "ROLLBACK"}));
+  }
+
+  void cursorStep() {
+    const bool hold = c_.chance(30);
+    if (!open_ && !hold) transactionStep();
+    shape("cursor");
+    if (hold) shape("with-hold");
+    const std::string name = fmt::format("c{}", cursors_++);
+    send(fmt::format("DECLARE {} CURSOR{} FOR SELECT {}", name, hold ? " WITH HOLD" : "", c_.chance(60) ? lockCall(nullptr) : rows()));
+    do {
+      switch (c_.weighted({50, 15, 15, 20})) {
+        case 0: send(fmt::format("FETCH {} FROM {}", c_.pick({"1", "ALL", "2"}), name)); break;
+        case 1: return send("CLOSE " + name);
+        case 2: send(mark(nullptr)); break;
+        default: savepointStep(); break;
+      }
+    } while (c_.chance(70));
+  }
+
+  void preparedStep() {
+    shape("prepared");
+    const std::string name = fmt::format("q{}", cursors_++);
+    const bool parameter = c_.chance(40);
+    send(fmt::format("PREPARE {}{} AS SELECT {}", name, parameter ? "(bigint)" : "", parameter ? "pg_advisory_lock($1)" : lockCalls(nullptr)));
+    if (c_.chance(30)) send(mark(nullptr));
+    do send(fmt::format("EXECUTE {}{}", name, parameter ? c_.pick({"(1)", "(2)"}) : ""));
+    while (c_.chance(30));
   }
 
   void savepointStep() {
@@ -278,7 +320,7 @@ class Generator {
   std::string block(Body& b) {
     const std::string entry = mark(&b, true);
     const std::string inside = statements(b, 0);
-    const std::string last = b.boolean ? fmt::format(" RETURN {};", c_.pick({"true", "false"})) : "";
+    const std::string last = b.boolean ? fmt::format(" RETURN {};", c_.chance(40) ? tryLock(&b) : c_.pick({"true", "false"})) : "";
     return fmt::format("{}BEGIN {}; {} {};{} END", b.declare.empty() ? "" : "DECLARE" + b.declare + " ", entry, inside, mark(&b), last);
   }
 
@@ -295,7 +337,8 @@ class Generator {
 
   std::string statement(Body& b, int depth) {
     const std::string plain = "PERFORM ";
-    switch (c_.weighted({36, depth < 3 ? 11U : 0, depth < 3 ? 7U : 0, depth < 3 ? 10U : 0, 9, depth < 2 ? 5U : 0, 5, 5, 5, 6})) {
+    switch (c_.weighted({40, depth < 3 ? 9U : 0, depth < 3 ? 6U : 0, depth < 3 ? 9U : 0, 9, depth < 2 ? 5U : 0, 5, 5, 5, 6, 2, depth < 3 ? 2U : 0, 2, depth < 2 ? 2U : 0,
+                         depth < 3 ? 3U : 0})) {
       case 0: return plain + lockCalls(&b) + "; ";
       case 1: return tryBranch(b, depth);
       case 2: return fmt::format("IF {} THEN {}{}END IF; ", condition(), statements(b, depth + 1), c_.chance(35) ? "ELSE " + statements(b, depth + 1) : "");
@@ -305,11 +348,43 @@ class Generator {
       case 6: return fmt::format("IF {} THEN {}; END IF; ", condition(), c_.chance(50) ? leave(b) : raise());
       case 7: return b.may_commit && (b.handlers == 0 || c_.chance(10)) ? (shape("procedure-commit"), c_.pick({"COMMIT; ", "ROLLBACK; "})) : plain + lockCall(&b) + "; ";
       case 8: return tryVariable(b, depth);
-      default:
+      case 9:
         if (routines_.empty()) return plain + lockCalls(&b) + "; ";
         shape("nested-call");
         return call(&b) + "; ";
+      case 10: return shape("dynamic"), fmt::format("EXECUTE 'SELECT {}'; ", lockCall(nullptr));
+      case 11: return shape("unlock-branch"), fmt::format("IF {}{} THEN {}END IF; ", c_.chance(50) ? "NOT " : "", unlockOne(&b), statements(b, depth + 1));
+      case 12: return variableKey(b, depth);
+      case 13: return queryLoop(b, depth);
+      default: return callBranch(b, depth);
     }
+  }
+
+  std::string unlockOne(const Body* body) { return fmt::format("pg_advisory_unlock{}{}", c_.chance(30) ? "_shared" : "", key(body, false)); }
+
+  std::string variableKey(Body& b, int depth) {
+    shape("variable-key");
+    if (b.key.empty()) b.key = "v", b.declare += " v bigint := 1;";
+    return fmt::format("v := {}; {}", c_.pick({"2", "1", "v + 1"}), depth < 3 ? statement(b, depth + 1) : "");
+  }
+
+  std::string queryLoop(Body& b, int depth) {
+    shape("query-loop");
+    const std::string record = fmt::format("r{}", b.variables++);
+    b.declare += fmt::format(" {} record;", record);
+    const std::string inside = statements(b, depth + 1) + (c_.chance(30) ? "EXIT; " : "");
+    return fmt::format("FOR {} IN SELECT {} LOOP {}END LOOP; ", record, c_.chance(50) ? lockCall(&b) : rows(), inside);
+  }
+
+  // What a routine returns decides.
+  std::string callBranch(Body& b, int depth) {
+    std::vector<Callable> functions;
+    for (const Callable& f : routines_)
+      if (f.boolean) functions.push_back(f);
+    if (functions.empty()) return "PERFORM " + lockCalls(&b) + "; ";
+    shape("call-branch");
+    const Callable& f = functions[c_.below(static_cast<std::uint32_t>(functions.size()))];
+    return fmt::format("IF {}{}({}, {}) THEN {}END IF; ", c_.chance(40) ? "NOT " : "", f.name, c_.pick({"1", "2"}), c_.pick({"1", "2"}), statements(b, depth + 1));
   }
 
   std::string leave(const Body& b) {
@@ -384,7 +459,7 @@ class Generator {
   std::vector<Callable> routines_;
   std::vector<std::string> savepoints_;
   bool open_ = false;  // a transaction, as far as one can say beside branches
-  int bodies_ = 0;
+  int bodies_ = 0, cursors_ = 0;
 };
 
 }  // namespace

@@ -109,6 +109,42 @@ TEST_CASE("where it is not known whether a transaction is open, its locks may be
   CHECK(heldAfter("SELECT pg_advisory_xact_lock(1)") == "1 maybe");
 }
 
+TEST_CASE("a prepared statement runs where it is executed, with the arguments given there") {
+  CHECK(heldAfter("PREPARE q AS SELECT pg_advisory_lock(1)") == "");
+  CHECK(heldAfter("PREPARE q AS SELECT pg_advisory_lock(1); EXECUTE q") == "1 session");
+  CHECK(heldAfter("PREPARE q(bigint) AS SELECT pg_advisory_lock($1); EXECUTE q(1); EXECUTE q(2)") == "1 session, 2 session");
+}
+
+TEST_CASE("a cursor takes locks when it is fetched from, for the level that has declared it; WITH HOLD at COMMIT too") {
+  CHECK(heldAfter("BEGIN; DECLARE c CURSOR FOR SELECT pg_advisory_lock(1)") == "");
+  CHECK(heldAfter("BEGIN; DECLARE c CURSOR FOR SELECT pg_advisory_lock(1); FETCH c") == "1 maybe");
+  CHECK(heldAfter("BEGIN; DECLARE c CURSOR FOR SELECT pg_advisory_xact_lock(1); SAVEPOINT s; FETCH c; ROLLBACK TO s") == "1 maybe");
+  CHECK(heldAfter("BEGIN; DECLARE c CURSOR WITH HOLD FOR SELECT pg_advisory_lock(1); SELECT pg_advisory_unlock_all(); COMMIT") == "1 maybe");
+}
+
+TEST_CASE("two parameters may be one key") {
+  const std::string f = "CREATE FUNCTION f(k bigint, j bigint) RETURNS void LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_unlock(k); PERFORM pg_advisory_lock(j); END $$; ";
+  CHECK(heldAfter(f + "SELECT f(1, 1)") == "1 maybe");
+  CHECK(heldAfter(f + "SELECT f(1, 2)") == "2 session");
+}
+
+TEST_CASE("a release that some condition decides on is perhaps one") {
+  CHECK(heldAfter("SELECT pg_advisory_lock(1); SELECT pg_advisory_unlock(1) WHERE current_setting('app.a') = 'x'") == "1 maybe");
+  CHECK(heldIn("DO $$ BEGIN PERFORM pg_advisory_unlock(1); IF NOT pg_advisory_unlock(1) THEN PERFORM pg_advisory_lock(2); "
+               "PERFORM pg_try_advisory_lock_shared(999); END IF; END $$") == "2 session");
+}
+
+TEST_CASE("what a callee has done when it fails is what the handler finds") {
+  const auto handler = [](const std::string& body, const std::string& condition) {
+    return heldIn("CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN " + body + " END $$; "
+                  "CREATE FUNCTION g() RETURNS void LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_lock(2); "
+                  "BEGIN PERFORM f(); EXCEPTION WHEN " + condition + " THEN PERFORM pg_try_advisory_lock_shared(999); END; END $$");
+  };
+  CHECK(handler("PERFORM pg_advisory_lock(1);", "lock_not_available") == "2 session");
+  CHECK(handler("PERFORM pg_advisory_lock(1);", "unique_violation") == "");
+  CHECK(handler("PERFORM pg_advisory_lock(1); UPDATE t SET a = 1; PERFORM pg_advisory_unlock(1);", "unique_violation").find("1 session") != std::string::npos);
+}
+
 TEST_CASE("timeouts follow the transaction") {
   const auto bound = [](const std::string& script) {
     struct Asked {

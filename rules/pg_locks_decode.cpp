@@ -169,7 +169,10 @@ bool mayHaveObjid(const LockKey& key, std::optional<std::int64_t> objid) {
 // The form that is asked for is not the form in which the program takes this key.
 void checkForm(const Reading& r, const Program& program, int unit, Report& report) {
   const std::optional<std::int64_t> subid = askedNumber(r, "objsubid"), classid = askedNumber(r, "classid"), objid = askedNumber(r, "objid");
-  if (!subid || !classid || (*subid != 1 && *subid != 2) || (*subid == 2 && !objid)) return;
+  if (!subid || !classid) return;
+  // A pair with two parts may well be taken by a program that is not in view; one whose first part is 0 is a bigint split by hand.
+  const bool judged = *subid == 1 || (*subid == 2 && *classid == 0 && objid);
+  if (!judged) return;
   const LockSite* taken = nullptr;
   for (const LockSite& s : program.sites) {
     if (!s.live || s.lock->operation == LockOperation::ReleaseAll || !mayHaveObjid(s.key, objid)) continue;

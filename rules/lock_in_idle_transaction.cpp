@@ -36,8 +36,6 @@ bool endsTransactions(const Function& f) {
 
 // --- transactions of objects
 
-bool isConstructor(const Function& f) { return hostDisplayName(f.name).ends_with(std::string("::") + kHostConstructor); }
-
 struct Lasting {  // a transaction that is as old as an object of the class
   int unit = -1;
   const HostCall* begin = nullptr;
@@ -64,7 +62,7 @@ void checkObjects(const Program& program, Report& report) {
       const auto on = std::find_if(own->second.begin(), own->second.end(), [&](const Lasting& t) {
         return sameSession(f.session, t.begin->made) || sameSession(f.session, t.begin->connection);
       });
-      if (on == own->second.end() || (isConstructor(*f.function) && !connecting.contains(own->first))) continue;
+      if (on == own->second.end() || (isHostConstructor(*f.function) && !connecting.contains(own->first))) continue;
       Finding& finding = reportAt(
           report, e, e.range,
           fmt::format("The lock {} is taken in a transaction that no method of {} ends: it stays open as long as the object lives, the session is idle in transaction, and "

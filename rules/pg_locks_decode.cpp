@@ -24,6 +24,7 @@
 #include "all_rules.h"
 #include "pg_locks_rows.h"
 #include "program/hash.h"
+#include "program/keys.h"
 #include "wording.h"
 
 namespace pglocklint {
@@ -34,6 +35,7 @@ class Reading {
   explicit Reading(const LockRows& rows) : rows_(rows) {}
 
   const Query& level() const { return *rows_.level; }
+  std::string columnOf(const Expr& e) const { return rows_.columnOf(e); }
   bool compares(const char* column) const { return rows_.compared.count(column) > 0; }
   bool isColumn(const Expr& e, std::string_view name) const {
     const std::string column = rows_.columnOf(e);
@@ -129,9 +131,7 @@ const Expr* askedValue(const Reading& r, std::string_view column) {
       for (const Expr& a : c.args) conjunct(a);
     } else if (c.kind == ExprKind::Op && c.name == "=" && c.args.size() == 2 && !c.negated) {
       for (std::size_t side = 0; side < 2; ++side) {
-        const Expr* own = &c.args[side];
-        while (own->kind == ExprKind::Cast && own->args.size() == 1) own = &own->args[0];
-        if (own->kind != ExprKind::Column || !r.isColumn(*own, column) || r.isColumn(*own, column == "objid" ? "classid" : "objid")) continue;
+        if (r.columnOf(withoutCasts(c.args[side])) != column) continue;
         several |= found != nullptr;
         found = &c.args[1 - side];
       }
@@ -142,28 +142,26 @@ const Expr* askedValue(const Reading& r, std::string_view column) {
 }
 
 std::optional<std::int64_t> askedNumber(const Reading& r, std::string_view column) {
-  const Expr* e = askedValue(r, column);
-  while (e != nullptr && e->kind == ExprKind::Cast && e->args.size() == 1) e = &e->args[0];
-  if (e == nullptr || e->kind != ExprKind::Const) return std::nullopt;
+  const Expr* asked = askedValue(r, column);
+  if (asked == nullptr) return std::nullopt;
+  const Expr& e = withoutCasts(*asked);
+  if (e.kind != ExprKind::Const) return std::nullopt;
   std::int64_t n = 0;
-  const std::string& digits = e->text.str();
+  const std::string& digits = e.text.str();
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
   return error == std::errc() && end == digits.data() + digits.size() ? std::optional(n) : std::nullopt;
 }
 
-// The halves of a constant key as pg_locks shows them: those of a bigint, or the first part of a pair.
+// What pg_locks shows of a key: classid of a constant bigint, or of a pair whose first part is constant.
 std::optional<std::int64_t> classidOf(const LockKey& key) {
-  if (key.parts.empty() || key.parts[0].kind != ValueKind::Integer || (key.form == KeyForm::Bigint && !key.constant)) return std::nullopt;
-  std::int64_t n = 0;
-  const std::string& digits = key.parts[0].text;
-  if (std::from_chars(digits.data(), digits.data() + digits.size(), n).ec != std::errc()) return std::nullopt;
-  return key.form == KeyForm::Pair ? n & 0xffffffff : static_cast<std::int64_t>(static_cast<std::uint64_t>(n) >> 32);
+  if (key.parts.empty()) return std::nullopt;
+  const std::optional<long long> n = constantInteger(key.parts[0]);
+  if (!n) return std::nullopt;
+  return key.form == KeyForm::Pair ? *n & 0xffffffff : static_cast<std::int64_t>(static_cast<std::uint64_t>(*n) >> 32);
 }
 bool mayHaveObjid(const LockKey& key, std::optional<std::int64_t> objid) {
-  if (!objid || key.parts.empty() || key.parts.back().kind != ValueKind::Integer) return true;
-  std::int64_t n = 0;
-  const std::string& digits = key.parts.back().text;
-  return std::from_chars(digits.data(), digits.data() + digits.size(), n).ec != std::errc() || (n & 0xffffffff) == *objid;
+  const std::optional<long long> n = key.parts.empty() ? std::nullopt : constantInteger(key.parts.back());
+  return !objid || !n || (*n & 0xffffffff) == *objid;
 }
 
 // The form that is asked for is not the form in which the program takes this key.
@@ -178,12 +176,8 @@ void checkForm(const Reading& r, const Program& program, int unit, Report& repor
     if (!s.live || s.lock->operation == LockOperation::ReleaseAll || !mayHaveObjid(s.key, objid)) continue;
     const std::optional<std::int64_t> high = classidOf(s.key);
     if (high && *high != *classid) continue;
-    const bool asked_form = s.key.form == (*subid == 1 ? KeyForm::Bigint : KeyForm::Pair);
-    if (asked_form || !high) {
-      if (asked_form) return;  // it may well be this one
-      continue;
-    }
-    if (taken == nullptr) taken = &s;
+    if (s.key.form == (*subid == 1 ? KeyForm::Bigint : KeyForm::Pair)) return;  // it may well be this one
+    if (high && taken == nullptr) taken = &s;
   }
   if (taken == nullptr) return;
   const Expr* where = askedValue(r, "objsubid");
@@ -196,16 +190,17 @@ void checkForm(const Reading& r, const Program& program, int unit, Report& repor
 // classid = 0 AND objid = hashtext('…'): right for one half of all texts.
 void checkSign(const Reading& r, int unit, Report& report) {
   if (askedNumber(r, "objsubid") != 1 || askedNumber(r, "classid") != 0) return;
-  const Expr* hash = askedValue(r, "objid");
-  while (hash != nullptr && hash->kind == ExprKind::Cast && hash->args.size() == 1) hash = &hash->args[0];
-  if (hash == nullptr || hash->kind != ExprKind::Call || hash->name != "hashtext" || hash->args.size() != 1) return;
-  const Expr* text = &hash->args[0];
-  while (text->kind == ExprKind::Cast && text->args.size() == 1) text = &text->args[0];
-  const bool known = text->kind == ExprKind::Const && text->literal == LiteralKind::String;
-  if (known && static_cast<std::int32_t>(hashBytes(text->text.str())) >= 0) return;
-  report.at(unit, hash->range,
-            fmt::format("{} is {}, and as a bigint key a negative number has classid 4294967295, not 0: {}. {}", exprText(*hash),
-                        known ? std::to_string(static_cast<std::int32_t>(hashBytes(text->text.str()))) : "negative for half of all texts",
+  const Expr* asked = askedValue(r, "objid");
+  if (asked == nullptr) return;
+  const Expr& hash = withoutCasts(*asked);
+  if (hash.kind != ExprKind::Call || hash.name != "hashtext" || hash.args.size() != 1) return;
+  const Expr& text = withoutCasts(hash.args[0]);
+  const bool known = text.kind == ExprKind::Const && text.literal == LiteralKind::String;
+  const auto number = known ? static_cast<std::int32_t>(hashBytes(text.text.str())) : -1;
+  if (number >= 0) return;
+  report.at(unit, hash.range,
+            fmt::format("{} is {}, and as a bigint key a negative number has classid 4294967295, not 0: {}. {}", exprText(hash),
+                        known ? std::to_string(number) : "negative for half of all texts",
                         known ? "this lock is never found" : "those locks are never found", kRight));
 }
 

@@ -46,6 +46,8 @@ void visitConditions(const Query& q, const std::function<void(const Expr&)>& f) 
     });
 }
 
+const Expr& withoutCasts(const Expr& e) { return e.kind == ExprKind::Cast && !e.args.empty() ? withoutCasts(e.args[0]) : e; }
+
 std::string LockRows::columnOf(const Expr& e) const {
   if (e.kind != ExprKind::Column || (!e.qualifier.empty() && e.qualifier != alias)) return "";
   const auto at = columns.find(e.name);
@@ -55,8 +57,6 @@ std::string LockRows::columnOf(const Expr& e) const {
 namespace {
 
 constexpr int kDeepest = 12;
-
-const Expr& withoutCasts(const Expr& e) { return e.kind == ExprKind::Cast && !e.args.empty() ? withoutCasts(e.args[0]) : e; }
 
 // What the level asks of these rows, beside what was asked before.
 void askOf(LockRows& rows) {

@@ -30,6 +30,7 @@ void visitLevel(const Query& q, const std::function<void(const Expr&)>& f);
 void visitExpr(const Expr& e, const std::function<void(const Expr&)>& f);
 
 bool isComparison(const Expr& e);
+const Expr& withoutCasts(const Expr& e);
 
 std::vector<LockRows> lockRows(const Program& program);
 

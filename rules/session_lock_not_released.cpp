@@ -205,19 +205,16 @@ bool releasedByDestructor(const FunctionLocks& f, const Leak& leak, const LockSt
          });
 }
 
-bool isConstructor(const Function& f) { return f.kind == FunctionKind::HostFunction && hostDisplayName(f.name).ends_with(std::string("::") + kHostConstructor); }
-bool isDestructor(const Function& f) { return f.kind == FunctionKind::HostFunction && hostDisplayName(f.name).ends_with(std::string("::") + kHostDestructor); }
-
 // The lock came with an object that another function made, and that object's destructor may release it: what the object was told about the
 // lock where it was made is not known here.
 bool isGuardOfFactory(const FunctionLocks& f, const Leak& leak, const LockStates& locks) {
   const LockEvent* release = isHost(f) ? releaseOf(locks, f, leak.key, leak.mode) : nullptr;
-  if (release == nullptr || release->callee == nullptr || !isDestructor(*release->callee) || release->statement->host_call < 0) return false;
+  if (release == nullptr || release->callee == nullptr || !isHostDestructor(*release->callee) || release->statement->host_call < 0) return false;
   const std::vector<HostCall>& calls = f.function->host[0].calls;
   const std::string& object = calls[static_cast<std::size_t>(release->statement->host_call)].connection;
   return std::any_of(f.events.begin(), f.events.end(), [&](EventId id) {
     const LockEvent& e = locks.event(id);
-    return e.kind == LockEventKind::Call && e.statement->host_call >= 0 && !isConstructor(*e.callee) && !object.empty() &&
+    return e.kind == LockEventKind::Call && e.statement->host_call >= 0 && !isHostConstructor(*e.callee) && !object.empty() &&
            calls[static_cast<std::size_t>(e.statement->host_call)].made == object;
   });
 }
@@ -287,7 +284,7 @@ void check(const Program& program, Report& report) {
       if (isHandedOver(f, leak, locks) || isGuardOfFactory(f, leak, locks)) continue;
       const bool by_destructor = releasedByDestructor(f, leak, locks);
       // What a constructor took belongs to its object: only an exception is at fault, for then there is none.
-      if (by_destructor || isConstructor(*f.function)) std::erase_if(leak.ways, [](const WayOut* w) { return isNormal(*w); });
+      if (by_destructor || isHostConstructor(*f.function)) std::erase_if(leak.ways, [](const WayOut* w) { return isNormal(*w); });
       if (by_destructor || releasesKey(locks, f, leak.key, leak.mode) || isObtained(f)) {
         reportLeak(f, leak, locks, by_destructor || !isHost(f), report);
       } else if (!isHost(f)) {

@@ -27,6 +27,10 @@ inline std::string hostScope(const std::string& name) {
   return at == std::string::npos ? std::string() : display.substr(0, at);
 }
 
+// A special member function of a class of the host program.
+inline bool isHostConstructor(const Function& f) { return f.kind == FunctionKind::HostFunction && hostDisplayName(f.name).ends_with(std::string("::") + kHostConstructor); }
+inline bool isHostDestructor(const Function& f) { return f.kind == FunctionKind::HostFunction && hostDisplayName(f.name).ends_with(std::string("::") + kHostDestructor); }
+
 class HostPaths {
  public:
   explicit HostPaths(const Program& program);

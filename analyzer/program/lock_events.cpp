@@ -246,13 +246,6 @@ void LockEvents::addCandidates(const std::vector<Node>& nodes) {
     }
 }
 
-void LockEvents::addSite(const LockSite& site, const Candidate& c, std::vector<EventId>& out) {
-  if (site.statement->kind == StatementKind::Explain || site.statement->kind == StatementKind::Prepare ||
-      site.statement->kind == StatementKind::DeclareCursor)
-    return;
-  addEvent(site, *site.statement, c, out);
-}
-
 void LockEvents::addEvent(const LockSite& site, const Statement& statement, const Candidate& c, std::vector<EventId>& out) {
   LockEvent e;
   switch (site.lock->operation) {
@@ -336,14 +329,14 @@ std::vector<EventId> LockEvents::read(const Candidate& c) {
       if (s.hold) addDeferred(s, s, direct, c, events);
     }
     const bool fetches = s.kind == StatementKind::Fetch || s.kind == StatementKind::Move;
+    const auto& texts = fetches ? cursors : prepared;
     if (fetches || s.kind == StatementKind::Execute)
-      if (const auto text = (fetches ? cursors : prepared).find(s.name); text != (fetches ? cursors : prepared).end())
-        addDeferred(*text->second, s, direct, c, events);
+      if (const auto text = texts.find(s.name); text != texts.end()) addDeferred(*text->second, s, direct, c, events);
     if (s.kind == StatementKind::Explain || s.kind == StatementKind::Prepare || s.kind == StatementKind::DeclareCursor) return;
     if (direct.empty() && (next == all.end() || next->statement != &s)) return;
     forEachExpr(s, [&](const Expr& e, const QueryLevels&) {
       if (e.kind != ExprKind::Call) return;
-      if (const auto at = direct.find(&e); at != direct.end()) return addSite(*at->second, c, events);
+      if (const auto at = direct.find(&e); at != direct.end()) return addEvent(*at->second, *at->second->statement, c, events);
       addCalls(&e);
     });
   });

@@ -80,7 +80,7 @@ class LockEvents {
   std::string sessionOf(const Function& function, std::int32_t host_call);
   std::vector<RoutineCall> calls(const Function& f, int unit);
   void addCall(const RoutineCall& call, std::size_t callee, const Candidate& c, std::vector<EventId>& out);
-  void addSite(const LockSite& site, const Candidate& c, std::vector<EventId>& out);
+  // Of a site that runs with `statement`, its own or one that runs it later.
   void addEvent(const LockSite& site, const Statement& statement, const Candidate& c, std::vector<EventId>& out);
   // The calls of a prepared statement that `use` executes, or of a cursor that it fetches from or that it declares WITH HOLD.
   void addDeferred(const Statement& text, const Statement& use, const std::unordered_map<const Expr*, const LockSite*>& direct,

@@ -608,6 +608,13 @@ class Flow {
     if (host_) leaves(o, id, s);
     return s;
   }
+  LockStateSet afterCall(const std::vector<LockOutcome>& outcomes, EventId id, const LockStateSet& states) {
+    LockStateSet out;
+    for (const LockState& s : states)
+      for (const LockOutcome& o : outcomes)
+        if (std::optional<LockState> after = afterCall(o, id, s)) addState(out, std::move(*after));
+    return out;
+  }
 
   // All lock calls of an expression or statement, in written order, whatever they answer.
   LockStateSet runEvent(EventId id, const LockStateSet& states) {
@@ -930,10 +937,7 @@ class Flow {
         for (const EventId id : *events)
           for (const LockOutcome& o : reader_.summary(id).outcomes) {
             if (o.cleared != Happened::No) applyCleared(state, Happened::Perhaps, relative_);
-            for (LockEffect e : o.effects) {
-              e = perhaps(e);
-              apply(state, e, id, relative_, states_.keys);
-            }
+            for (const LockEffect& e : o.effects) apply(state, perhaps(e), id, relative_, states_.keys);
             if (o.status != state.status && o.status != TransactionStatus::Unknown) state.status = TransactionStatus::Unknown;
           }
       forgetAssigned(s.host_call, state);
@@ -1114,12 +1118,7 @@ class Flow {
     LockStateSet out = states;
     for (const EventId id : *events) {
       const LockSummary& summary = reader_.summary(id);
-      if (summary.raised.empty()) continue;
-      LockStateSet next;
-      for (const LockState& state : out)
-        for (const LockOutcome& o : summary.raised)
-          if (std::optional<LockState> after = afterCall(o, id, state)) addState(next, std::move(*after));
-      out = std::move(next);
+      if (!summary.raised.empty()) out = afterCall(summary.raised, id, out);
     }
     return out;
   }
@@ -1131,12 +1130,8 @@ class Flow {
     LockStateSet failed = states, reached = states;
     const bool record = std::exchange(record_, false);
     for (const EventId id : *events) {
-      if (states_.event(id).kind == LockEventKind::Call) {
-        const LockSummary& summary = reader_.summary(id);
-        for (const LockState& state : reached)
-          for (const LockOutcome& o : summary.raised)
-            if (std::optional<LockState> after = afterCall(o, id, state)) addState(failed, std::move(*after));
-      }
+      if (states_.event(id).kind == LockEventKind::Call)
+        for (LockState& inside : afterCall(reader_.summary(id).raised, id, reached)) addState(failed, std::move(inside));
       reached = runEvent(id, reached);
       for (const LockState& state : reached) addState(failed, state);
     }
@@ -1223,37 +1218,35 @@ class Flow {
     if (e.kind != LockEventKind::Acquire || e.key == kUnknownKey) return;
     if (settled_ && routine_)
       for (const LockState& s : states) leavesByError(s, result_.summary.refused);
-    if (!flowing_) return;
-    for (std::int32_t scope = scope_; scope >= 0 && at(scope) < function_.exception_scopes.size(); scope = function_.exception_scopes[at(scope)].parent)
-      for (const ExceptionHandler& h : function_.exception_scopes[at(scope)].handlers) {
-        if (!catchesTimeout(h)) continue;
-        for (LockState s : states) {
-          Hold hold;
-          hold.key = e.key, hold.mode = e.lock->mode, hold.taken.add(id);
-          if (!scopeWorks(scope) && s.lost.size() < 8) s.lost.push_back({Loss::Failure, hold, h.range, scope});
-          toHandler(std::move(s), scope, h, e.range);
-        }
-        return;
+    atTimeoutHandler([&](std::int32_t scope, const ExceptionHandler& h) {
+      for (LockState s : states) {
+        Hold hold;
+        hold.key = e.key, hold.mode = e.lock->mode, hold.taken.add(id);
+        if (!scopeWorks(scope) && s.lost.size() < kMostLosses) s.lost.push_back({Loss::Failure, hold, h.range, scope});
+        toHandler(std::move(s), scope, h, e.range);
       }
+    });
   }
 
   // Likewise inside of a callee.
   void failedInCallee(const LockStateSet& states, EventId id) {
     const LockSummary& summary = reader_.summary(id);
     if (summary.refused.empty()) return;
-    LockStateSet failed;
-    for (const LockState& s : states)
-      for (const LockOutcome& o : summary.refused)
-        if (std::optional<LockState> after = afterCall(o, id, s)) addState(failed, std::move(*after));
+    const LockStateSet failed = afterCall(summary.refused, id, states);
     if (settled_ && routine_)
       for (const LockState& s : failed) leavesByError(s, result_.summary.refused);
+    atTimeoutHandler([&](std::int32_t scope, const ExceptionHandler& h) {
+      for (const LockState& s : failed) toHandler(s, scope, h, states_.event(id).range);
+    });
+  }
+
+  // Calls f for the innermost handler that takes a lock_timeout or a deadlock, if there is one.
+  template <class F>
+  void atTimeoutHandler(F&& f) {
     if (!flowing_) return;
     for (std::int32_t scope = scope_; scope >= 0 && at(scope) < function_.exception_scopes.size(); scope = function_.exception_scopes[at(scope)].parent)
-      for (const ExceptionHandler& h : function_.exception_scopes[at(scope)].handlers) {
-        if (!catchesTimeout(h)) continue;
-        for (const LockState& s : failed) toHandler(s, scope, h, states_.event(id).range);
-        return;
-      }
+      for (const ExceptionHandler& h : function_.exception_scopes[at(scope)].handlers)
+        if (catchesTimeout(h)) return f(scope, h);
   }
 
   // Something besides locking is done in the blocks of the scope.

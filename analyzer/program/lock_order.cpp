@@ -142,13 +142,16 @@ class Order {
   void collect(const FunctionLocks& f) {
     for (const EventId id : f.events) {
       const LockEvent& e = locks_.event(id);
-      for (const LockState& s : e.before) {
-        if (e.kind == LockEventKind::Acquire && e.key != kUnknownKey) from(s, f, id, -1, e.key, e.lock->mode, {});
-        if (e.kind != LockEventKind::Call) continue;
-        for (const InnerAcquisition& a : e.inner)
-          if (a.blocks && a.key != kUnknownKey) from(s, f, id, a.event, a.key, a.mode, a.held);
-      }
+      if (e.kind == LockEventKind::Acquire && e.key != kUnknownKey) from(e, f, id, -1, e.key, e.lock->mode, {});
+      if (e.kind != LockEventKind::Call) continue;
+      for (const InnerAcquisition& a : e.inner)
+        if (a.blocks && a.key != kUnknownKey) from(e, f, id, a.event, a.key, a.mode, a.held);
     }
+  }
+
+  void from(const LockEvent& e, const FunctionLocks& f, EventId event, EventId inner, KeyId wanted, LockMode mode, const Gates& held_inside) {
+    told_holds_.clear();
+    for (const LockState& s : e.before) from(s, f, event, inner, wanted, mode, held_inside);
   }
 
   static bool firmly(const Hold& h, const KeyInfo& k) { return h.mustHold() || (!k.exact && h.mayHold()); }
@@ -161,8 +164,6 @@ class Order {
     };
     if (holds(mode) || holds(LockMode::Exclusive)) return;
     if (std::any_of(held_inside.begin(), held_inside.end(), [&](const auto& h) { return h.first == wanted; })) return;
-    if (event != told_event_ || inner != told_inner_ || wanted != told_wanted_ || mode != told_mode_)
-      told_event_ = event, told_inner_ = inner, told_wanted_ = wanted, told_mode_ = mode, told_holds_.clear();  // not an alternative of the last state
     OrderEdge edge{kUnknownKey, wanted, mode, mode, -1, event, inner, f.unit, f.function, &f.session, nullptr};
     const auto gates = [&] {  // the same for all edges
       if (edge.gates) return;
@@ -363,11 +364,7 @@ class Order {
   std::map<std::pair<KeyForm, std::string>, Node> nodes_;
   std::unordered_map<std::uint64_t, std::vector<OrderEdge>> edges_;  // by Ends
   std::vector<std::uint64_t> sorted_;                                // its keys, once all are there
-  // What the alternatives of one event have said already.
-  EventId told_event_ = -1, told_inner_ = -1;
-  KeyId told_wanted_ = kUnknownKey;
-  LockMode told_mode_ = LockMode::Exclusive;
-  std::vector<std::tuple<KeyId, LockMode, EventId>> told_holds_;
+  std::vector<std::tuple<KeyId, LockMode, EventId>> told_holds_;  // by the states before one acquisition, so far
   std::set<EventId> reported_;
   std::set<Node> joined_;
   std::set<std::pair<const Function*, EventId>> told_;

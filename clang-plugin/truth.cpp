@@ -73,7 +73,7 @@ const Expr* objectOf(const Expr* e) {
 }
 
 bool isClass(const Expr* e, llvm::StringRef name) {
-  const auto* record = e ? e->getType().getNonReferenceType()->getAsCXXRecordDecl() : nullptr;
+  const auto* record = e && !e->getType().isNull() ? e->getType().getNonReferenceType()->getAsCXXRecordDecl() : nullptr;
   return record && qualifiedName(*record) == name;
 }
 

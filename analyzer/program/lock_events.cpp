@@ -496,35 +496,53 @@ bool LockEvents::writes(const Function* root) {
 }
 
 void LockEvents::lookInto(const Statement& s, Deed& deed) {
+  struct Inside {  // all queries and expressions
+    std::unordered_set<const void*>& found;
+    void onLevel(const Query& q, const QueryLevels&) { found.insert(&q); }
+    void onExpr(const Expr& e, const QueryLevels&) { found.insert(&e); }
+  };
   struct V {
     LockEvents& events;
     const Statement& statement;
     Deed& deed;
+    // What a key is computed of, before the lock is taken. A release computes once more what the acquisition did: that it fails only now is not assumed.
+    std::unordered_set<const void*> taken_keys, released_keys;
+    bool released = false;
+    bool& mayRaise(const void* place) { return taken_keys.contains(place) ? deed.key_may_raise : released_keys.contains(place) ? released : deed.may_raise; }
     void onLevel(const Query& q, const QueryLevels&) {
       if (q.kind != QueryKind::Select && q.kind != QueryKind::Values && q.kind != QueryKind::SetOperation) {
         deed.writes = deed.work = deed.may_raise = true;
         deed.reads |= q.kind != QueryKind::Insert;
         if (!q.target->name.empty()) deed.names.push_back(events.nameId(q.target->name));
       }
-      if (readsRelation(q, 0)) deed.reads = deed.may_raise = true;
+      if (readsRelation(q, 0)) deed.reads = mayRaise(&q) = true;
     }
     void onExpr(const Expr& e, const QueryLevels&) {
-      if (e.kind != ExprKind::Call || findLockFunction(e.name)) return;
+      if (e.kind != ExprKind::Call) return;
+      if (const LockFunction* lock = findLockFunction(e.name)) {
+        Inside keys{lock->acquires() ? taken_keys : released_keys};
+        for (const Expr& a : e.args) QueryWalker<Inside>(keys).expr(a);
+        return;
+      }
       const Routine* r = events.program_.catalogue.routine(e.qualifier, e.name, e.args.size());
       if (r == nullptr) {
-        deed.may_raise |= findBuiltin(e.name) == nullptr;
+        mayRaise(&e) |= findBuiltin(e.name) == nullptr;
         deed.sleeps |= sleeps(e);
         if (std::optional<Setting> set = settingBy(e)) deed.settings.push_back(std::move(*set));
         return;
       }
       if (events.onlyLocks(r->function)) return;
+      if (!r->locks && (taken_keys.contains(&e) || released_keys.contains(&e))) {
+        mayRaise(&e) = true;
+        return;
+      }
       const bool value = statement.context == PlContext::None || statement.context == PlContext::Sql || statement.context == PlContext::Perform;
       deed.may_raise = true;
       deed.work |= value && !r->locks;
       deed.writes |= events.writes(r->function);
       if (!r->locks) deed.names.push_back(events.nameId(e.name + "()"));
     }
-  } v{*this, s, deed};
+  } v{*this, s, deed, {}, {}};
   QueryWalker<V>(v).statement(s);
 }
 
@@ -555,7 +573,8 @@ Deed LockEvents::statementDeed(const Statement& s, const Function& function, int
     case StatementKind::ExplainAnalyze:
     case StatementKind::Copy:
       lookInto(s, d);
-      d.may_raise |= s.into_strict || s.has_holes;
+      // STRICT fails where there is not one row: without FROM there is.
+      d.may_raise |= (s.into_strict && !(s.query.size() == 1 && s.query[0].kind == QueryKind::Select && s.query[0].from.empty() && s.query[0].where.empty())) || s.has_holes;
       break;
     case StatementKind::CreateTableAs:
       lookInto(s, d);

@@ -13,6 +13,7 @@ namespace pglocklint {
 // What a statement does besides locking (LOCKSTATE §6).
 struct Deed {
   bool may_raise = false;
+  bool key_may_raise = false;  // before it has taken anything: in the arguments of a lock call
   bool reads = false;     // rows of a relation, by the statement's snapshot
   bool writes = false;    // data or schema, in the transaction
   bool work = false;      // writes, or runs what may write: calls of the program, dynamic SQL

@@ -346,8 +346,8 @@ class Flow {
       }
     }
     result_.summary.works |= deed.work;
-    if (deed.may_raise && raiseMatters(states)) {
-      LockStateSet failing = s.kind == StatementKind::HostCall ? raisedIn(s, states) : host_ ? states : failedWithin(s, states);
+    if ((deed.may_raise || deed.key_may_raise) && raiseMatters(states)) {
+      LockStateSet failing = s.kind == StatementKind::HostCall ? raisedIn(s, states) : host_ || !deed.may_raise ? states : failedWithin(s, states);
       mark(deed, range, failing);
       raise(failing, WayOutKind::ErrorIn, range);
     }
@@ -586,6 +586,7 @@ class Flow {
 
   void call(EventId id, const LockState& s, std::vector<Alternative>& out) {
     const LockSummary& summary = reader_.summary(id);
+    result_.summary.works |= summary.works;
     for (const LockOutcome& o : summary.outcomes) {
       if (host_ && refuses(o, summary, s)) continue;
       std::optional<LockState> after = afterCall(o, id, s);

@@ -7,26 +7,6 @@
 #include "wording.h"
 
 namespace pglocklint {
-namespace {
-
-// A release, or a call that releases, and is reached.
-bool mayRelease(const LockStates& locks, const LockEvent& e, KeyId key, LockMode mode) {
-  if (e.before.empty()) return false;
-  switch (e.kind) {
-    case LockEventKind::Release: return e.lock->mode == mode && locks.keys.alias(e.key, key) == Alias::Must;
-    case LockEventKind::ReleaseAll: return true;
-    case LockEventKind::Call: {
-      const LockSummary* s = locks.summaryOf(e);
-      if (s == nullptr) return false;
-      return s->releases_all || std::any_of(s->outcomes.begin(), s->outcomes.end(), [&](const LockOutcome& o) {
-               return std::any_of(o.effects.begin(), o.effects.end(), [&](const LockEffect& x) { return x.lo < 0 && x.mode == mode; });
-             });
-    }
-    default: return false;
-  }
-}
-
-}  // namespace
 
 std::string eventText(const LockStates&, const LockEvent& event) {
   if (event.site != nullptr) return callText(*event.site);
@@ -72,6 +52,22 @@ void addTaken(Report& report, Finding& finding, const LockEvent& event, std::str
 
 bool releasesKey(const LockStates& locks, const FunctionLocks& function, KeyId key, LockMode mode) {
   return releaseOf(locks, function, key, mode) != nullptr;
+}
+
+bool mayRelease(const LockStates& locks, const LockEvent& e, KeyId key, LockMode mode) {
+  if (e.before.empty()) return false;
+  switch (e.kind) {
+    case LockEventKind::Release: return e.lock->mode == mode && locks.keys.alias(e.key, key) == Alias::Must;
+    case LockEventKind::ReleaseAll: return true;
+    case LockEventKind::Call: {
+      const LockSummary* s = locks.summaryOf(e);
+      if (s == nullptr) return false;
+      return s->releases_all || std::any_of(s->outcomes.begin(), s->outcomes.end(), [&](const LockOutcome& o) {
+               return std::any_of(o.effects.begin(), o.effects.end(), [&](const LockEffect& x) { return x.lo < 0 && x.mode == mode; });
+             });
+    }
+    default: return false;
+  }
 }
 
 bool releasesMode(const LockStates& locks, const FunctionLocks& function, LockMode mode) {

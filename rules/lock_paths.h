@@ -24,6 +24,8 @@ void addTaken(Report& report, Finding& finding, const LockEvent& event, std::str
 bool releasesKey(const LockStates& locks, const FunctionLocks& function, KeyId key, LockMode mode);
 // Some reached statement releases a lock of that mode, whichever.
 bool releasesMode(const LockStates& locks, const FunctionLocks& function, LockMode mode);
+// A release of it, or a call that releases it on some way, and is reached.
+bool mayRelease(const LockStates& locks, const LockEvent& e, KeyId key, LockMode mode);
 // The first reached release of it, or null.
 const LockEvent* releaseOf(const LockStates& locks, const FunctionLocks& function, KeyId key, LockMode mode);
 

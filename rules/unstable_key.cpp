@@ -97,7 +97,8 @@ const Rule kUnstableKey{
         .remedy = "Make the key from what is protected: a constant, or the id or name of the row, job or tenant. A time may be part of it when it is "
                   "cut to the bucket that sessions share, as in to_char(current_date, 'YYYYMMDD')::int.",
         .proof = "",
-        .clauses = {"key from time | bad_time.sql", "random | bad_random.sql", "process id | bad_process.sql"},
+        .clauses = {"key from time | bad_time.sql", "random | bad_random.sql", "process id | bad_process.sql",
+                    "the process id, a random number or the time of a shell | bad_shell.sh"},
     },
     check};
 

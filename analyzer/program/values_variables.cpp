@@ -120,6 +120,22 @@ std::optional<Value> psqlVariable(const Expr& e, const ValueScope& scope, const 
 
 }  // namespace
 
+namespace {
+
+// Variables of the shell that are another value in each process, as its front end writes them.
+std::optional<ValueKind> shellSource(std::string_view placeholder) {
+  static constexpr std::pair<std::string_view, ValueKind> kSources[] = {
+      {"${$}", ValueKind::ProcessId},         {"${BASHPID}", ValueKind::ProcessId}, {"${PPID}", ValueKind::ProcessId},
+      {"${RANDOM}", ValueKind::Random},       {"${SRANDOM}", ValueKind::Random},    {"${EPOCHSECONDS}", ValueKind::Clock},
+      {"${EPOCHREALTIME}", ValueKind::Clock},
+  };
+  for (const auto& [name, kind] : kSources)
+    if (placeholder == name) return kind;
+  return std::nullopt;
+}
+
+}  // namespace
+
 // $1 in a function's body, in EXECUTE … USING, in a prepared statement; a driver's or psql's placeholder.
 Value Resolver::placeholder(const Expr& e, const ValueScope& scope) {
   if (auto v = hostPlaceholder(e, scope)) return *v;
@@ -127,6 +143,10 @@ Value Resolver::placeholder(const Expr& e, const ValueScope& scope) {
   if (auto known = psqlVariable(e, scope, scope.function ? &namesOf(*scope.function, scope) : nullptr)) return placed(std::move(*known), e.range, scope.unit);
   Value v = placed(Value{}, e.range, scope.unit);
   v.kind = ValueKind::Parameter, v.name = number ? "$" + e.text : e.text;
+  if (const auto kind = shellSource(e.text); kind && scope.function != nullptr && scope.function->language == "shell") {
+    v.kind = *kind, v.relation = kHostSchema, v.type = "unknown";
+    return v;
+  }
   if (!number) return v;  // text is put in its place before PostgreSQL sees it, or its driver decides: no type
   v.type = "unknown";
   const std::size_t n = static_cast<std::size_t>(std::stoi(e.text));

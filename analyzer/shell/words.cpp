@@ -19,6 +19,7 @@ class Expander {
     if (n.is("string") || n.is("translated_string")) return inner(n, n.begin + (n.is("string") ? 1 : 2), n.end - 1, Quoting::Double);
     if (n.is("heredoc_body")) return inner(n, n.begin, n.end, Quoting::HereDocument);
     if (n.is("simple_expansion") || n.is("expansion")) return expansion(n);
+    if (n.is("command_substitution") && tellsTime(n)) return unknown("EPOCHREALTIME", n);
     if (n.is("command_substitution") || n.is("process_substitution") || n.is("arithmetic_expansion")) return unknown("substitution", n);
     if (n.is("concatenation") || n.is("command_name")) {
       for (const Node& c : n.children) node(c);
@@ -53,9 +54,17 @@ class Expander {
     end = std::min<std::uint32_t>(end, static_cast<std::uint32_t>(text.size()));
     for (std::uint32_t i = begin, from = begin; i <= end; ++i) {
       const bool escape = i + 1 < end && text[i] == '\\' && escapes(text[i + 1], quoting);
-      if (i < end && !escape) continue;
+      // The grammar takes $$ for text; to the shell it is its process id.
+      const bool process_id = i + 1 < end && text[i] == '$' && text[i + 1] == '$' && quoting != Quoting::Single && quoting != Quoting::Ansi;
+      if (i < end && !escape && !process_id) continue;
       if (i > from) word_.text.append(std::string_view(text).substr(from, i - from), file(from));
       if (i == end) return;
+      if (process_id) {
+        putIn("${$}", i, i + 2);
+        word_.known = false;
+        from = ++i + 1;
+        continue;
+      }
       const char c = text[++i];
       from = i + 1;
       if (c == '\n' && quoting != Quoting::Ansi) continue;  // a continued line
@@ -87,19 +96,31 @@ class Expander {
     word_.known &= value->known;
     // A word that is nothing but this stands where its text is written; a part of a word stands where it is put in.
     if (whole_ == &n) word_.text.append(value->text);
-    else putIn(value->str(), n);
+    else putIn(value->str(), n.begin, n.end);
   }
 
   void unknown(std::string_view name, const Node& n) {
-    putIn("${" + std::string(name) + "}", n);
+    putIn("${" + std::string(name) + "}", n.begin, n.end);
     word_.known = false;
   }
 
-  // Text that is not written here: from its first to its last byte it is the expansion.
-  void putIn(const std::string& text, const Node& n) {
+  // $(date +%s), $(date +%s%N): the clock with its full resolution.
+  bool tellsTime(const Node& n) const {
+    const Node* command = n.child("command");
+    const Node* name = command == nullptr ? nullptr : command->child("command_name");
+    if (name == nullptr || written(*name) != "date") return false;
+    return std::any_of(command->children.begin(), command->children.end(), [&](const Node& c) {
+      const std::string_view argument = written(c);
+      return argument.find('+') != std::string_view::npos && (argument.find("%s") != std::string_view::npos || argument.find("%N") != std::string_view::npos);
+    });
+  }
+  std::string_view written(const Node& n) const { return std::string_view(source_.text.text()).substr(n.begin, n.end - n.begin); }
+
+  // Text that is not written here: from its first to its last byte it is what stands from `begin` to `end`.
+  void putIn(const std::string& text, std::uint32_t begin, std::uint32_t end) {
     if (text.empty()) return;
-    for (std::size_t i = 0; i + 1 < text.size(); ++i) word_.text.append(std::string_view(text).substr(i, 1), file(n.begin));
-    word_.text.append(std::string_view(text).substr(text.size() - 1), file(n.end - 1));
+    for (std::size_t i = 0; i + 1 < text.size(); ++i) word_.text.append(std::string_view(text).substr(i, 1), file(begin));
+    word_.text.append(std::string_view(text).substr(text.size() - 1), file(end - 1));
   }
 
   std::uint32_t file(std::uint32_t offset) const { return source_.text.toFile(offset); }

@@ -12,6 +12,7 @@
 // uses it), written lists of constants and series, and loops that give each lock back before they take the next.
 #include <algorithm>
 #include <set>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 
@@ -151,9 +152,79 @@ const Statement* loopAround(const Statement& inner, const FunctionIndex& index) 
   return loop;
 }
 
-bool givesBackInLoop(const LockSite& site, const Context& in) {
-  if (site.lock->scope == LockScope::Transaction) return in.index.endsTransactions();  // COMMIT in a procedure's loop
-  return in.releases && in.deepest_release >= site.statement->loop_depth;
+bool endsTransaction(const Block& b) {
+  return std::any_of(b.events.begin(), b.events.end(), [](const Event& e) {
+    return std::any_of(e.transaction.begin(), e.transaction.end(),
+                       [](const TransactionOp& t) { return t.verb == TransactionVerb::Commit || t.verb == TransactionVerb::Rollback; });
+  });
+}
+
+// Blocks that are reached from `start` over `next` without `outside`.
+template <class Next>
+std::vector<bool> reached(std::size_t blocks, std::size_t start, std::size_t outside, const Next& next) {
+  std::vector<bool> seen(blocks, false);
+  std::vector<std::size_t> work{start};
+  seen[start] = true;
+  while (!work.empty()) {
+    const std::size_t b = work.back();
+    work.pop_back();
+    next(b, [&](std::size_t to) {
+      if (to != outside && !seen[to]) seen[to] = true, work.push_back(to);
+    });
+  }
+  return seen;
+}
+
+// COMMIT or ROLLBACK in the body of a FOR or FOREACH: in a block that comes back to the head of the loop without entering it anew.
+bool endsTransactionIn(const Statement& loop, const FunctionIndex& index) {
+  const List<Block>& blocks = index.function().blocks;
+  const std::int32_t entry = index.blockOf(loop);
+  if (entry < 0 || blocks[static_cast<std::size_t>(entry)].successors.size() != 1) return true;
+  const auto before = static_cast<std::size_t>(entry), head = static_cast<std::size_t>(blocks[before].successors[0].target);
+  if (head >= blocks.size()) return true;
+  std::vector<std::vector<std::size_t>> from(blocks.size());
+  const auto forward = [&](std::size_t b, const auto& visit) {
+    for (const Edge& e : blocks[b].successors)
+      if (e.target >= 0 && static_cast<std::size_t>(e.target) < blocks.size()) visit(static_cast<std::size_t>(e.target));
+  };
+  for (std::size_t b = 0; b < blocks.size(); ++b) forward(b, [&](std::size_t to) { from[to].push_back(b); });
+  const std::vector<bool> behind = reached(blocks.size(), head, before, forward);
+  const std::vector<bool> back = reached(blocks.size(), head, before, [&](std::size_t b, const auto& visit) {
+    for (const std::size_t p : from[b]) visit(p);
+  });
+  for (std::size_t b = 0; b < blocks.size(); ++b)
+    if (behind[b] && back[b] && endsTransaction(blocks[b])) return true;
+  return false;
+}
+
+bool isWithin(const HostCode& host, std::int32_t call, const HostLoop& loop) {
+  for (std::int32_t i = host.calls[static_cast<std::size_t>(call)].loop; i >= 0; i = host.loops[static_cast<std::size_t>(i)].parent)
+    if (&host.loops[static_cast<std::size_t>(i)] == &loop) return true;
+  return false;
+}
+
+// Likewise in a loop of the host program.
+bool endsTransactionIn(const HostLoop& loop, const Function& function) {
+  const HostCode& host = function.host[0];
+  for (const Block& b : function.blocks)
+    for (const Event& e : b.events) {
+      if (e.host_call < 0 || !isWithin(host, e.host_call, loop)) continue;
+      const HostCallKind kind = host.calls[static_cast<std::size_t>(e.host_call)].kind;
+      const bool ends = std::any_of(e.transaction.begin(), e.transaction.end(),
+                                    [](const TransactionOp& t) { return t.verb == TransactionVerb::Commit || t.verb == TransactionVerb::Rollback; });
+      if (ends || kind == HostCallKind::Commit || kind == HostCallKind::Rollback) return true;
+    }
+  return false;
+}
+
+// A release in the loop, or, of transaction locks, the end of the transaction. `loop`: a Statement or a HostLoop; where it is not known, any
+// end of a transaction counts.
+template <class Loop>
+bool givesBack(const LockSite& site, const Context& in, const Loop* loop) {
+  if (site.lock->scope != LockScope::Transaction) return in.releases && in.deepest_release >= site.statement->loop_depth;
+  if (loop == nullptr || !in.index.endsTransactions()) return in.index.endsTransactions();
+  if constexpr (std::is_same_v<Loop, HostLoop>) return endsTransactionIn(*loop, *site.function);
+  else return endsTransactionIn(*loop, in.index);
 }
 
 // FOR i IN 1..array_length(ids, 1): the array whose elements ids[i] the key is made of.
@@ -200,7 +271,7 @@ const Query* fetchedInLoop(const LockSite& site, const Context& in, const Statem
 }
 
 bool reportFetchLoop(const LockSite& site, Context& in, Report& report) {
-  if (site.key.constant || !keyComesFromCall(site) || givesBackInLoop(site, in)) return false;
+  if (site.key.constant || !keyComesFromCall(site) || givesBack<Statement>(site, in, nullptr)) return false;
   const Statement* fetch = nullptr;
   const Query* query = fetchedInLoop(site, in, fetch);
   if (!query || in.orders.of(*query) != RowOrder::Unordered) return false;
@@ -215,10 +286,10 @@ bool reportFetchLoop(const LockSite& site, Context& in, Report& report) {
 bool reportLoop(const LockSite& site, Context& in, Report& report) {
   if (site.key.constant || !keyComesFromCall(site)) return false;
   const Statement* loop = loopOf(site, in.index);
-  if (!loop || givesBackInLoop(site, in)) return false;
+  if (!loop || givesBack(site, in, loop)) return false;
   // An ordered loop inside of one that is not: its sets come in any order.
   for (int depth = 0; loop && loopOrder(site, *loop, in) != RowOrder::Unordered; ++depth) loop = depth < 4 ? loopAround(*loop, in.index) : nullptr;
-  if (!loop) return false;
+  if (!loop || givesBack(site, in, loop)) return false;
   const bool array = loop->context == PlContext::ForRange;
   Finding& f =
       report.at(site, site.call->range,
@@ -276,7 +347,7 @@ bool reportHostLoop(const LockSite& site, Context& in, Report& report) {
   const HostCall& call = site.function->host[0].calls[static_cast<std::size_t>(site.statement->host_call)];
   const HostLoop* loop = hostLoopOf(site, call);
   // A transaction, or a connection, of each round: nothing stays held.
-  if (!loop || call.session_in_loop || givesBackInLoop(site, in) || !isUnordered(site, *loop, in)) return false;
+  if (!loop || call.session_in_loop || givesBack(site, in, loop) || !isUnordered(site, *loop, in)) return false;
   const bool rows = loop->order == LoopOrder::Unknown;
   Finding& f = report.at(site, site.call->range,
                          fmt::format("{} takes one lock in each round of a loop over {}, and all of them stay held. Nothing says in which order its {} "
@@ -344,6 +415,7 @@ const Rule kUnorderedLockSet{
         .clauses = {"several keys by blocking calls in one statement with no defined order | bad_join.sql",
                     "several keys of an array that nobody sorted | bad_unnest.sql",
                     "by one site in a loop over a query | bad_loop.sql",
+                    "the COMMIT stands behind the loop | bad_commit_behind.sql",
                     "in an ordered loop inside of an unordered one, or by index | bad_nested_loops.sql",
                     "by one site in a loop over an array | bad_foreach.sql", "by one site in a loop that fetches from a cursor | bad_fetch.sql"},
     },

@@ -4,6 +4,8 @@
 // after deadlock_timeout. It happens under load only, and to both paths alike. The remedy is one order for all: smallest key first, or one
 // lock above both.
 //
+// Locks that triggers take belong to the path of the statement that fires them, those of deferred triggers to its COMMIT.
+//
 // The order graph and what is no circle in it: program/lock_order.cpp. Each circle is reported once, at the second acquisition of the path that
 // breaks the majority (of equals: the last in the order of files). Two locks of one class in the order of the arguments are a warning: called
 // with the arguments the other way round, the function meets itself.
@@ -113,7 +115,8 @@ const Rule kInconsistentLockOrder{
             "locks among themselves, two paths that first take a common exclusive lock, two keys of one class in a proven order, connections that name different "
             "databases.",
         .remedy = "Take the locks in one order on every path: smallest key first, or one lock that stands for both.",
-        .clauses = {"two paths take the same key classes in opposite order | bad_functions.sql", "or one class in argument order | bad_arguments.sql"},
+        .clauses = {"two paths take the same key classes in opposite order | bad_functions.sql", "or one class in argument order | bad_arguments.sql",
+                    "the trigger of a table is one of the paths | bad_trigger.sql", "a deferred trigger, at COMMIT | bad_deferred_trigger.sql"},
     },
     check};
 

@@ -10,6 +10,7 @@ namespace pglocklint {
 
 std::string eventText(const LockStates&, const LockEvent& event) {
   if (event.site != nullptr) return callText(*event.site);
+  if (event.trigger != nullptr) return fmt::format("the trigger {} on {}", event.trigger->ddl->name, event.trigger->relation);
   return event.call != nullptr ? exprText(*event.call) : "the DO block";
 }
 

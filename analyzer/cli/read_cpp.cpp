@@ -247,9 +247,9 @@ std::vector<std::vector<std::size_t>> CppReading::namedIn(const std::vector<std:
   return hits;
 }
 
-void CppReading::follow(const std::vector<std::string>& sql_routines) {
+void CppReading::follow(const std::vector<std::string>& sql_names) {
   std::vector<std::string> names;
-  for (const std::string& n : sql_routines)
+  for (const std::string& n : sql_names)
     if (n.size() >= kShortestName && state_->asked.insert(lowered(n)).second) names.push_back(n);
   if (names.empty()) return;
   const std::vector<std::vector<std::size_t>> hits = namedIn(names);

@@ -35,8 +35,8 @@ class CppReading {
   const std::string& error() const { return error_; }
   // Parses the files that mention a lock function, then those that call functions found there.
   void run();
-  // And those that mention one of these routines of SQL.
-  void follow(const std::vector<std::string>& sql_routines);
+  // And those that mention one of these routines or tables of SQL.
+  void follow(const std::vector<std::string>& sql_names);
   // Names that the SQL in the files makes relevant for SQL files.
   sql::RelevantNames names() const;
   // Facts of all files parsed, each function once; the SQL in them is lowered to statements.

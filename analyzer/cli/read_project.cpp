@@ -100,9 +100,10 @@ class Reading {
   }
 
   const std::vector<Progress>& files() const { return files_; }
-  // Routines that lock, sorted.
-  std::vector<std::string> routines() const {
+  // Routines that lock and tables whose triggers do, sorted.
+  std::vector<std::string> lockingNames() const {
     std::vector<std::string> names(names_.routines.begin(), names_.routines.end());
+    names.insert(names.end(), names_.written.begin(), names_.written.end());
     std::sort(names.begin(), names.end());
     return names;
   }
@@ -234,7 +235,7 @@ ProjectFacts readProject(const ProjectInput& given) {
   cpp.run();
   Reading reading(input, texts, paths);
   reading.run(cpp.names());
-  cpp.follow(reading.routines());
+  cpp.follow(reading.lockingNames());
   std::vector<Unit> cpp_units = cpp.units();
   facts.files = reading.files().size() + shell.units.size() + cpp_units.size();
   for (UnitStatus& u : cpp.unread()) facts.unread.push_back(std::move(u));

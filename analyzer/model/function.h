@@ -113,7 +113,8 @@ struct TransactionOp {
 enum class SettingScope : std::uint8_t { Session, Local, Reset };
 PGLOCKLINT_ENUM_NAMES(SettingScope, "session", "local", "reset")
 
-struct Setting {  // SET, SET LOCAL, RESET, set_config is a call
+// SET, SET LOCAL, RESET; set_config is a call. SET CONSTRAINTS: "constraints" or "constraints NAME", "deferred" or "immediate".
+struct Setting {
   SourceRange range;
   std::string name, value;
   SettingScope scope = SettingScope::Session;

@@ -46,10 +46,11 @@ PGLOCKLINT_ENUM_NAMES(DdlKind, "create-table", "alter-table", "create-view", "cr
 
 enum class AlterActionKind : std::uint8_t {
   AddColumn, DropColumn, SetType, SetNotNull, DropNotNull, SetDefault, DropDefault, AddConstraint, RenameColumn, EnableRowSecurity,
+  DisableTrigger, EnableTrigger,  // column.name: the trigger, "" for all
   Other
 };
 PGLOCKLINT_ENUM_NAMES(AlterActionKind, "add-column", "drop-column", "set-type", "set-not-null", "drop-not-null", "set-default",
-                      "drop-default", "add-constraint", "rename-column", "enable-row-security", "other")
+                      "drop-default", "add-constraint", "rename-column", "enable-row-security", "disable-trigger", "enable-trigger", "other")
 
 struct AlterAction {
   AlterActionKind kind = AlterActionKind::Other;
@@ -83,11 +84,12 @@ struct Ddl {
   List<std::string> argument_types;      // Drop/Alter/Rename function: canonical, if written
   bool has_argument_types = false;
   List<std::string> options;       // AlterFunction: "volatile", "stable", "immutable", "strict", "parallel safe", "cost 10", …;
-                                   // CreateTable: "partitioned"; view: "security_barrier"
+                                   // CreateTable: "partitioned"; view: "security_barrier";
+                                   // trigger: "insert", "update", "delete", "truncate", "initially deferred"
   RareText new_name;
   List<ColumnDefinition> columns;
   List<List<std::string>> primary_keys, unique_keys;  // table-level constraints
-  List<std::string> key_columns;   // index: plain column names, in order ("" for an expression)
+  List<std::string> key_columns;   // index: plain column names, in order ("" for an expression); trigger: UPDATE OF
   List<std::string> column_aliases;  // view
   List<Expr> exprs;                // index expressions and predicate, policy conditions, table checks, trigger WHEN
   List<Query> query;               // view; rule: its actions

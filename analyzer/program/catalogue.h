@@ -55,10 +55,14 @@ struct Routine {
                                        // inlines it is for evaluate() to decide)
 };
 
-// Which table fires a trigger function: NEW and OLD are its rows.
+// A live trigger: which table fires a trigger function, NEW and OLD are its rows.
 struct TriggerUse {
   std::string function_schema, function;
   std::string relation_schema, relation;
+  int unit = -1;
+  const Ddl* ddl = nullptr;  // CREATE TRIGGER
+  bool enabled = true;
+  int history = -1, position = 0;  // created when that many units of the history had run to their end (Catalogue::replayed)
 };
 
 enum class BuiltinKind { Scalar, Aggregate, Window, SetReturning };
@@ -84,6 +88,7 @@ class Catalogue {
   std::vector<Relation> relations;  // in the order of their definitions
   std::vector<Routine> routines;
   std::vector<TriggerUse> triggers;
+  std::map<std::pair<int, int>, int> replayed;  // history and unit: as which one the unit came to its end
   std::map<std::string, double, std::less<>> builtin_costs;  // ALTER FUNCTION pg_catalog.… COST, by name
   // Call after the vectors have been filled or changed: builds the indexes that the look-ups use.
   void index();

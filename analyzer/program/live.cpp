@@ -74,12 +74,16 @@ class History {
       if (!d.down) apply(d, unit_index);
     }
     includesBefore(UINT32_MAX);
+    finished[unit_index] = static_cast<int>(finished.size());
   }
 
   std::vector<LiveRoutine> routines;  // in order of definition, the dead among them
   std::map<std::string, double, std::less<>> builtin_costs;
   std::map<NameKey, LiveRelation> relations;
   std::map<std::pair<NameKey, std::string>, SchemaObject> triggers, policies, rules;
+  std::map<const Ddl*, int> trigger_position;  // how many units had come to their end when it was created
+  std::set<const Ddl*> disabled_triggers;
+  std::map<int, int> finished;       // units, numbered as they come to their end
   std::vector<SchemaObject> others;  // indexes, domains, further ALTER TABLE checks; without a definition: dropped since
   std::uint64_t superseded = 0;
   std::set<int> replayed;            // units
@@ -95,7 +99,10 @@ class History {
       case DdlKind::AlterTable: alterTable(d, unit); break;
       case DdlKind::CreateView: createView(d, unit); break;
       case DdlKind::CreateIndex: createIndex(d, unit); break;
-      case DdlKind::CreateTrigger: replaceObject(triggers, d, unit); break;
+      case DdlKind::CreateTrigger:
+        replaceObject(triggers, d, unit);
+        trigger_position[&d] = static_cast<int>(finished.size());
+        break;
       case DdlKind::CreatePolicy: replaceObject(policies, d, unit); break;
       case DdlKind::AlterPolicy:
         if (!d.exprs.empty()) replaceObject(policies, d, unit);
@@ -228,9 +235,19 @@ class History {
     bool checks = false;
     for (const AlterAction& a : d.actions) checks |= !a.checks.empty() || !a.column.default_value.empty() || !a.column.checks.empty();
     if (checks) addOther(d, unit, nameKey(d.schema, d.name));
+    for (const AlterAction& a : d.actions) switchTriggers(nameKey(d.schema, d.name), a);
     LiveRelation* r = find(d.schema, d.name);
     if (!r) return;
     for (const AlterAction& a : d.actions) alter(*r, a);
+  }
+
+  void switchTriggers(const NameKey& relation, const AlterAction& a) {
+    if (a.kind != AlterActionKind::DisableTrigger && a.kind != AlterActionKind::EnableTrigger) return;
+    for (auto at = triggers.lower_bound({relation, ""}); at != triggers.end() && at->first.first == relation; ++at) {
+      if (!a.column.name.empty() && at->first.second != a.column.name) continue;
+      if (a.kind == AlterActionKind::DisableTrigger) disabled_triggers.insert(at->second.ddl);
+      else disabled_triggers.erase(at->second.ddl);
+    }
   }
 
   static void alter(LiveRelation& live, const AlterAction& a) {
@@ -266,6 +283,8 @@ class History {
       case AlterActionKind::EnableRowSecurity: live.row_security = true; break;
       case AlterActionKind::SetDefault:
       case AlterActionKind::DropDefault:
+      case AlterActionKind::DisableTrigger:
+      case AlterActionKind::EnableTrigger:
       case AlterActionKind::Other: break;
     }
   }
@@ -328,7 +347,13 @@ class History {
   void renameRelation(const Ddl& d) {
     auto node = relations.extract(nameKey(d.schema, d.name));
     if (node.empty()) return;
-    node.key() = nameKey(d.schema, d.new_name);
+    const NameKey from = nameKey(d.schema, d.name), to = nameKey(d.schema, d.new_name);
+    for (auto at = triggers.lower_bound({from, ""}); at != triggers.end() && at->first.first == from; at = triggers.lower_bound({from, ""})) {
+      auto trigger = triggers.extract(at);
+      trigger.key().first = to;
+      triggers.insert(std::move(trigger));
+    }
+    node.key() = to;
     node.mapped().relation.name = d.new_name;
     relations.insert(std::move(node));
   }
@@ -389,7 +414,7 @@ std::vector<std::vector<int>> histories(const std::deque<Unit>& units, const Inc
 }
 
 void addHistory(const std::deque<Unit>& units, const Includes& includes, const std::vector<int>& members, std::set<int>& replayed,
-                LiveDefinitions& live) {
+                LiveDefinitions& live, int number) {
   History h(units, includes);
   for (const int unit : members) h.replay(unit);
   replayed.insert(h.replayed.begin(), h.replayed.end());
@@ -401,7 +426,10 @@ void addHistory(const std::deque<Unit>& units, const Includes& includes, const s
     live.catalogue.relations.push_back(std::move(r.relation));
   }
   for (const auto& [key, o] : h.triggers)
-    live.catalogue.triggers.push_back({o.ddl->function_schema, o.ddl->function_name, o.ddl->relation_schema, o.ddl->relation});
+    live.catalogue.triggers.push_back({o.ddl->function_schema, o.ddl->function_name, key.first.first, key.first.second, o.unit, o.ddl,
+                                       !h.disabled_triggers.contains(o.ddl), number, h.trigger_position.at(o.ddl)});
+  for (const auto& [unit, place] : h.finished)
+    if (!h.triggers.empty()) live.catalogue.replayed[{number, unit}] = place;
   for (const auto* objects : {&h.triggers, &h.policies, &h.rules})
     for (const auto& [key, o] : *objects) live.objects.push_back(o);
   for (const SchemaObject& o : h.others)
@@ -434,11 +462,12 @@ LiveDefinitions liveDefinitions(const std::deque<Unit>& units) {
   for (const auto& [place, target] : includes)
     if (target != place.first && units[static_cast<std::size_t>(place.first)].language == "sql") live.included.insert(target);
   std::set<int> replayed;
-  for (const std::vector<int>& members : histories(units, includes)) addHistory(units, includes, members, replayed, live);
+  int number = 0;
+  for (const std::vector<int>& members : histories(units, includes)) addHistory(units, includes, members, replayed, live, number++);
   // Files that include each other in a ring have no first one: each begins a history of its own.
   for (std::size_t i = 0; i < units.size(); ++i)
     if (!units[i].runner.down && replayed.count(static_cast<int>(i)) == 0)
-      addHistory(units, includes, {static_cast<int>(i)}, replayed, live);
+      addHistory(units, includes, {static_cast<int>(i)}, replayed, live, number++);
   addHostFunctions(units, live.catalogue);
   live.catalogue.index();
   return live;

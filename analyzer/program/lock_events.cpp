@@ -89,7 +89,7 @@ struct LockEvents::Node {
   std::vector<std::size_t> candidates;        // one for each session
 };
 
-LockEvents::LockEvents(const Program& program, LockStates& states) : program_(program), states_(states), paths_(program) {
+LockEvents::LockEvents(const Program& program, LockStates& states) : program_(program), states_(states), paths_(program), triggers_(program) {
   for (const LockSite& s : program.sites)
     if (s.direct() && s.host == SiteHost::Statement && s.function != nullptr && s.statement != nullptr && s.lock != nullptr)
       sites_[s.function].push_back(&s);
@@ -114,10 +114,17 @@ std::vector<RoutineCall> LockEvents::calls(const Function& f, int unit) {
       return;
     }
     if (s.kind == StatementKind::Explain || s.kind == StatementKind::Prepare || s.kind == StatementKind::DeclareCursor) return;
+    const std::vector<FiredTrigger> fired = triggers_.firedBy(s, f, unit);
+    const auto addFired = [&](bool before_rows) {
+      for (const FiredTrigger& t : fired)
+        if (t.before_rows == before_rows) found.push_back({&s, nullptr, t.routine->function, t.routine->unit, {}, t});
+    };
+    addFired(true);
     forEachExpr(s, [&](const Expr& e, const QueryLevels& levels) {
       if (e.kind != ExprKind::Call || findLockFunction(e.name)) return;
       if (const Routine* r = program_.catalogue.routine(e.qualifier, e.name, e.args.size())) found.push_back({&s, &e, r->function, r->unit, levels});
     });
+    addFired(false);
   });
   return found;
 }
@@ -288,6 +295,11 @@ void LockEvents::addCall(const RoutineCall& call, std::size_t callee, const Cand
   e.unit = c.unit, e.function = c.function, e.statement = &s, e.call = call.call, e.range = call.call ? call.call->range : s.range;
   e.callee = call.callee, e.summary = static_cast<std::int32_t>(callee);
   e.least = returnsOnce(s, call.call) ? 1 : 0;
+  if (const FiredTrigger& fired = call.trigger; fired.use != nullptr) {
+    e.trigger = fired.use;
+    e.least = fired.certain ? 1 : 0;
+    if (fired.level->target->range.known()) e.range = fired.level->target->range;
+  }
   e.most = e.least == 1 ? 1 : kMany;
   const auto id = static_cast<EventId>(states_.events.size());
   call_of_[id] = call;
@@ -318,8 +330,12 @@ std::vector<EventId> LockEvents::read(const Candidate& c) {
   const std::vector<RoutineCall> all = relevant.empty() ? std::vector<RoutineCall>() : calls(*c.function, c.unit);
   auto next = all.begin();
   forEachStatement(*c.function, [&](const Statement& s) {
+    bool rows_done = false;  // everything of the statement but the triggers on its rows
     const auto addCalls = [&](const Expr* call) {
-      for (; next != all.end() && next->statement == &s && next->call == call; ++next) add(*next);
+      for (; next != all.end() && next->statement == &s && next->call == call; ++next) {
+        if (call == nullptr && next->trigger.use != nullptr && !next->trigger.before_rows && !rows_done) return;
+        add(*next);
+      }
     };
     addCalls(nullptr);
     if (s.kind == StatementKind::HostCall) return addCalls(&s.exprs[0]);
@@ -339,6 +355,8 @@ std::vector<EventId> LockEvents::read(const Candidate& c) {
       if (const auto at = direct.find(&e); at != direct.end()) return addEvent(*at->second, *at->second->statement, c, events);
       addCalls(&e);
     });
+    rows_done = true;
+    addCalls(nullptr);
   });
   return events;
 }

@@ -6,6 +6,7 @@
 #include "program/host_paths.h"
 #include "program/lock_state.h"
 #include "program/program.h"
+#include "program/triggers.h"
 #include "program/walk.h"
 
 namespace pglocklint {
@@ -22,13 +23,14 @@ struct Deed {
   bool sleeps = false;               // for a second or more
 };
 
-// The routine, DO block, procedure or host function that a statement runs as a whole, or calls.
+// The routine, DO block, procedure or host function that a statement runs as a whole, calls, or fires as a trigger.
 struct RoutineCall {
   const Statement* statement = nullptr;
-  const Expr* call = nullptr;          // null: DO
+  const Expr* call = nullptr;          // null: DO, trigger
   const Function* callee = nullptr;
   int callee_unit = -1;
   QueryLevels levels;
+  FiredTrigger trigger{};              // trigger.use is null: none
 };
 
 // Reads functions into events. One for a program.
@@ -90,6 +92,7 @@ class LockEvents {
   const Program& program_;
   LockStates& states_;
   HostPaths paths_;
+  Triggers triggers_;
   std::vector<Candidate> candidates_;
   std::unordered_map<const Function*, std::size_t> routine_candidates_;  // not of the host program
   std::unordered_map<const Function*, const Routine*> live_;

@@ -21,6 +21,10 @@ const std::string kString = "#string";  // statements are sent as one
 const std::string kWrapped = "#wrapped";  // psql -1 has opened the transaction
 const std::string kPsql = "#psql";
 const std::string kSnapshotDefault = "#repeatable read";
+const std::string kReplica = "#session_replication_role";  // no ordinary trigger fires
+const std::string kDisabled = "#disabled ";        // and a trigger, or a relation: by ALTER TABLE in this script
+const std::string kConstraints = "#constraints";   // SET CONSTRAINTS: deferred. With a space and a name: that one
+const std::string kPending = "#pending ";          // and a deferred trigger's event: it runs at COMMIT
 // Facts of host functions about a variable that callers see: what it was on entry, and that it has been assigned since.
 const std::string kFound = "#found ", kSet = "#set ";
 
@@ -298,12 +302,15 @@ class Flow {
       case EventKind::Ddl: {
         states = before(e, {}, std::move(states));
         mark(deed(e), ddlRange(e), states);
+        switchTriggers(e, states);
         return states;
       }
-      case EventKind::Transaction: return each(std::move(states), [&](LockState& s) { return transaction(e.transaction[0], s); });
+      case EventKind::Transaction:
+        states = beforeEnd(e.transaction[0].verb, std::move(states));
+        return each(std::move(states), [&](LockState& s) { return transaction(e.transaction[0], s); });
       case EventKind::Setting:
         for (LockState& s : states) setting(e.setting[0], s);
-        return states;
+        return e.setting[0].name.starts_with("constraints") ? runPending(std::move(states)) : states;
       case EventKind::Session: return each(std::move(states), [&](LockState& s) { return session(e.session[0], s); });
       case EventKind::HostCall: return hostCall(e.host_call, std::move(states));
       case EventKind::HostStep:  // lowered to statements
@@ -528,7 +535,93 @@ class Flow {
     LockState state;
   };
 
+  // --- triggers ------------------------------------------------------------------------------------------------------------
+
+  // ALTER TABLE t DISABLE TRIGGER x, as it counts for the statements behind it.
+  void switchTriggers(const Event& e, LockStateSet& states) const {
+    const Unit& u = program_.units[at(unit_)];
+    if (e.ddl < 0 || at(e.ddl) >= u.ddl.size() || u.ddl[at(e.ddl)].kind != DdlKind::AlterTable) return;
+    const Ddl& d = u.ddl[at(e.ddl)];
+    for (const AlterAction& a : d.actions) {
+      if (a.kind != AlterActionKind::DisableTrigger && a.kind != AlterActionKind::EnableTrigger) continue;
+      const std::string relation = kDisabled + d.name;
+      for (LockState& s : states) {
+        if (a.column.name.empty()) std::erase_if(s.facts, [&](const Fact& f) { return f.text.starts_with(relation + "."); });
+        learn(s, {a.column.name.empty() ? relation : relation + "." + a.column.name, {}, a.kind == AlterActionKind::DisableTrigger});
+      }
+    }
+  }
+
+  static bool isDisabled(const TriggerUse& t, const LockState& s) {
+    if (known(s, kReplica) == true) return true;
+    const auto alone = known(s, kDisabled + t.relation + "." + t.ddl->name);
+    return alone ? *alone : known(s, kDisabled + t.relation) == true;
+  }
+
+  static bool isDeferred(const TriggerUse& t, const LockState& s) {
+    if (!t.ddl->deferrable) return false;
+    if (const auto set = known(s, kConstraints + " " + t.ddl->name)) return *set;
+    if (const auto set = known(s, kConstraints)) return *set;
+    return std::find(t.ddl->options.begin(), t.ddl->options.end(), "initially deferred") != t.ddl->options.end();
+  }
+
+  // True: the trigger does not run now. A deferred one is remembered where the end of the transaction is in view.
+  static bool waits(const LockEvent& e, EventId id, LockState& s) {
+    if (isDisabled(*e.trigger, s)) return true;
+    if (!isDeferred(*e.trigger, s) || s.status == TransactionStatus::None) return false;
+    if (s.status == TransactionStatus::Explicit || s.status == TransactionStatus::Implicit) learn(s, {kPending + std::to_string(id), {}, true});
+    return true;
+  }
+
+  // Deferred triggers whose time has come.
+  LockStateSet runPending(LockStateSet states) {
+    for (const EventId id : result_.locks.events) {
+      if (states_.event(id).trigger == nullptr) continue;
+      const std::string pending = kPending + std::to_string(id);
+      LockStateSet out;
+      for (LockState& s : states) {
+        if (known(s, pending) != true) {
+          addState(out, std::move(s));
+          continue;
+        }
+        LockState due = s;
+        std::erase_if(due.facts, [&](const Fact& f) { return f.text == pending; });
+        if (isDeferred(*states_.event(id).trigger, due) && !ending_) {
+          addState(out, std::move(s));
+          continue;
+        }
+        for (Alternative& a : performNow(id, std::move(due))) addState(out, std::move(a.state));
+      }
+      states = std::move(out);
+    }
+    return states;
+  }
+
+  // COMMIT and PREPARE TRANSACTION run what was deferred; no end of a transaction leaves anything of it.
+  LockStateSet beforeEnd(TransactionVerb verb, LockStateSet states) {
+    const bool commits = verb == TransactionVerb::Commit || verb == TransactionVerb::PrepareTransaction;
+    if (commits && !routine_) {
+      ending_ = true;
+      states = runPending(std::move(states));
+      ending_ = false;
+    }
+    if (commits || verb == TransactionVerb::Rollback || verb == TransactionVerb::RollbackTo)
+      for (LockState& s : states)
+        std::erase_if(s.facts, [&](const Fact& f) {
+          return f.text.starts_with(kPending) || (f.text.starts_with(kConstraints) && verb != TransactionVerb::RollbackTo);
+        });
+    return states;
+  }
+
   std::vector<Alternative> perform(EventId id, LockState s) {
+    const LockEvent& e = states_.event(id);
+    if (e.trigger == nullptr || !waits(e, id, s)) return performNow(id, std::move(s));
+    std::vector<Alternative> later;
+    later.push_back({std::nullopt, std::move(s)});
+    return later;
+  }
+
+  std::vector<Alternative> performNow(EventId id, LockState s) {
     LockEvent& e = states_.events[at(id)];
     if (settled_ && record_) addState(e.before, s);
     std::vector<Alternative> out;
@@ -867,6 +960,11 @@ class Flow {
     if (set.scope == SettingScope::Reset)
       for (std::size_t i = 0; i < s.timeouts.now.size(); ++i)
         if (timeout == i || set.name == "all") s.timeouts.set(i, byDefault(), SettingScope::Session, status);
+    if (set.name == "session_replication_role") learn(s, {kReplica, {}, set.scope != SettingScope::Reset && set.value == "replica"});
+    if (set.name.starts_with("constraints")) {
+      if (set.name == "constraints") std::erase_if(s.facts, [](const Fact& f) { return f.text.starts_with(kConstraints); });
+      learn(s, {"#" + set.name, {}, set.value == "deferred"});
+    }
     if (set.name == "default_transaction_isolation")
       learn(s, {kSnapshotDefault, {}, set.value == "repeatable read"});
   }
@@ -1016,6 +1114,7 @@ class Flow {
       if (reader_.paths().mayThrow(function_, index)) raise(states, WayOutKind::ErrorIn, c.range);
       result_.summary.works = true;
     }
+    if (c.kind == HostCallKind::Commit) states = beforeEnd(TransactionVerb::Commit, std::move(states));
     for (LockState& s : states) hostCall(c, s);  // BEGIN, COMMIT and the like raise nothing, by decision
     return states;
   }
@@ -1402,6 +1501,7 @@ class Flow {
   std::int32_t scope_ = -1, unwind_ = -1;   // of the block being run
   bool flowing_ = true;       // what a block leaves goes on to others
   bool settled_ = false, record_ = false;
+  bool ending_ = false;       // the transaction ends: what was deferred runs
   FlowResult result_;
 };
 

@@ -8,7 +8,9 @@
 //   * two paths that meet in shared mode only, on either key;
 //   * two paths that both hold a third key first, one of them exclusively: the gate queues them;
 //   * two paths over connections that are known to lead to different databases: each database has its own keys;
-//   * two keys of one class in a proven order (LEAST before GREATEST, or the function compares the two).
+//   * two keys of one class in a proven order (LEAST before GREATEST, or the function compares the two);
+//   * an edge to a key of a row that a trigger locks, while a key is held that may be the same: who locks the group first and then changes
+//     its rows meets the lock that it holds.
 //
 // Keys of one class are one node: (1001, *) taken before (1002, *) here and after it there is an inversion for equal ids. A class of which
 // nothing is known (*) is no node. Within one class, two different variables in the order of the arguments are a circle of their own.
@@ -154,6 +156,10 @@ class Order {
     for (const LockState& s : e.before) from(s, f, event, inner, wanted, mode, held_inside);
   }
 
+  bool ofTriggersRow(EventId inner, KeyId wanted) const {
+    return inner >= 0 && locks_.event(inner).function->returns == "trigger" && !locks_.keys.at(wanted).exact;
+  }
+
   static bool firmly(const Hold& h, const KeyInfo& k) { return h.mustHold() || (!k.exact && h.mayHold()); }
 
   void from(const LockState& s, const FunctionLocks& f, EventId event, EventId inner, KeyId wanted, LockMode mode,
@@ -164,6 +170,11 @@ class Order {
     };
     if (holds(mode) || holds(LockMode::Exclusive)) return;
     if (std::any_of(held_inside.begin(), held_inside.end(), [&](const auto& h) { return h.first == wanted; })) return;
+    if (ofTriggersRow(inner, wanted)) {
+      const auto may_be = [&](KeyId held) { return held != kUnknownKey && locks_.keys.alias(held, wanted) != Alias::No; };
+      if (std::any_of(s.holds.begin(), s.holds.end(), [&](const Hold& h) { return h.mayHold() && may_be(h.key); })) return;
+      if (std::any_of(held_inside.begin(), held_inside.end(), [&](const auto& h) { return may_be(h.first); })) return;
+    }
     OrderEdge edge{kUnknownKey, wanted, mode, mode, -1, event, inner, f.unit, f.function, &f.session, nullptr};
     const auto gates = [&] {  // the same for all edges
       if (edge.gates) return;

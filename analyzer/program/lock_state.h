@@ -21,6 +21,7 @@ namespace pglocklint {
 
 struct LockSite;
 struct Program;
+struct TriggerUse;
 
 enum class TransactionStatus {
   None,      // autocommit: each statement is a transaction of its own
@@ -197,7 +198,8 @@ struct LockEvent {
   int unit = -1;
   const Function* function = nullptr;
   const Statement* statement = nullptr;
-  const Expr* call = nullptr;            // null for a DO block's Call
+  const Expr* call = nullptr;            // null for a DO block's Call and a trigger's
+  const TriggerUse* trigger = nullptr;   // Call: fired by the statement
   SourceRange range;                     // of the call
   const LockSite* site = nullptr;        // direct lock calls
   const LockFunction* lock = nullptr;    // likewise

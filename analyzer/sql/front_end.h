@@ -29,8 +29,9 @@ using NameSet = std::unordered_set<std::string, NameHash, std::equal_to<>>;
 struct RelevantNames {
   NameSet routines;     // routines that lock: every statement that calls one
   NameSet views;        // views that lock: every statement that mentions one
+  NameSet written;      // tables and views whose triggers lock: every statement that writes to one
   NameSet definitions;  // whatever lock statements mention: DDL that defines or alters one
-  bool empty() const { return routines.empty() && views.empty() && definitions.empty(); }
+  bool empty() const { return routines.empty() && views.empty() && written.empty() && definitions.empty(); }
   void merge(const RelevantNames& other);
   RelevantNames newIn(const RelevantNames& known) const;  // those that `known` lacks
 };

@@ -108,11 +108,16 @@ Ddl Lowering::createIndex(const PgQuery__IndexStmt& s, Span region) {
 
 Ddl Lowering::createTrigger(const PgQuery__CreateTrigStmt& s, Span region) {
   constexpr int kBefore = 1 << 1, kInstead = 1 << 6;  // pg_trigger.h: TRIGGER_TYPE_BEFORE, TRIGGER_TYPE_INSTEAD
+  constexpr std::pair<int, const char*> kEvents[] = {{1 << 2, "insert"}, {1 << 3, "delete"}, {1 << 4, "update"}, {1 << 5, "truncate"}};
   Ddl d = ddl(DdlKind::CreateTrigger, region);
   onRelation(s.relation, d);
   d.name = text(s.trigname);
   d.or_replace = s.replace, d.constraint = s.isconstraint, d.deferrable = s.deferrable, d.each_row = s.row;
   d.timing = s.timing & kBefore ? "before" : s.timing & kInstead ? "instead of" : "after";
+  for (const auto& [bit, name] : kEvents)
+    if (s.events & bit) d.options.push_back(name);
+  if (s.initdeferred) d.options.push_back("initially deferred");
+  d.key_columns = stringsOf(nodes(s.n_columns, s.columns));
   qualifiedName(nodes(s.n_funcname, s.funcname), d.function_schema, d.function_name);
   optionalExpr(s.when_clause, d.exprs);
   return d;

@@ -215,6 +215,16 @@ bool Lowering::sessionStatement(const Node* node, Span region, ParsedStatement& 
   switch (node->node_case) {
     case PG_QUERY__NODE__NODE_TRANSACTION_STMT: transaction(*node->transaction_stmt, region, out); return true;
     case PG_QUERY__NODE__NODE_VARIABLE_SET_STMT: return setting(*node->variable_set_stmt, region, out);
+    case PG_QUERY__NODE__NODE_CONSTRAINTS_SET_STMT: {
+      const auto& c = *node->constraints_set_stmt;
+      Setting set;
+      set.range = range(region), set.scope = SettingScope::Local, set.value = c.deferred ? "deferred" : "immediate";
+      const NodeList names = nodes(c.n_constraints, c.constraints);
+      if (names.empty()) set.name = "constraints", out.events.emplace_back(set);
+      for (const Node* n : names)
+        if (n->node_case == PG_QUERY__NODE__NODE_RANGE_VAR) set.name = "constraints " + text(n->range_var->relname), out.events.emplace_back(set);
+      return true;
+    }
     case PG_QUERY__NODE__NODE_DISCARD_STMT: {
       if (node->discard_stmt->target != PG_QUERY__DISCARD_MODE__DISCARD_ALL) return false;
       SessionOp op;

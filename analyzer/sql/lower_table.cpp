@@ -104,6 +104,14 @@ AlterAction Lowering::alterAction(const PgQuery__AlterTableCmd& c) {
       optionalExpr(c.def, a.column.default_value);
       break;
     case PG_QUERY__ALTER_TABLE_TYPE__AT_EnableRowSecurity: a.kind = AlterActionKind::EnableRowSecurity; break;
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_DisableTrig:
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_DisableTrigAll:
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_DisableTrigUser:
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_EnableReplicaTrig: a.kind = AlterActionKind::DisableTrigger; break;
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_EnableTrig:
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_EnableTrigAll:
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_EnableTrigUser:
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_EnableAlwaysTrig: a.kind = AlterActionKind::EnableTrigger; break;
     case PG_QUERY__ALTER_TABLE_TYPE__AT_AddConstraint:
       if (const PgQuery__Constraint* k = constraintOf(c.def)) {
         a.kind = AlterActionKind::AddConstraint;

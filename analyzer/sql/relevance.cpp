@@ -99,9 +99,9 @@ bool isDefinition(std::string_view text, std::string_view word, std::size_t afte
   return names.definitions.find(word) != names.definitions.end() && (isQuoted(text, after) || !isStopWord(word));
 }
 
-enum class Defines { Nothing, Routine, View, Other };
+enum class Defines { Nothing, Routine, View, Trigger, Other };
 
-// What a CREATE statement defines, and its name.
+// What a CREATE statement defines, and its name. A trigger: the relation that it is on.
 struct Definition {
   Defines what = Defines::Nothing;
   std::string name;
@@ -120,17 +120,25 @@ Definition definitionOf(std::string_view text) {
     const std::string_view w = lexer.text(t);
     if (isKeyword(w, "function") || isKeyword(w, "procedure")) d.what = Defines::Routine;
     else if (isKeyword(w, "view")) d.what = Defines::View;
-    else if (isKeyword(w, "table") || isKeyword(w, "index") || isKeyword(w, "trigger") || isKeyword(w, "policy")) d.what = Defines::Other;
+    else if (isKeyword(w, "trigger")) d.what = Defines::Trigger;
+    else if (isKeyword(w, "table") || isKeyword(w, "index") || isKeyword(w, "policy")) d.what = Defines::Other;
     if (d.what != Defines::Nothing) break;
   }
-  if (d.what != Defines::Routine && d.what != Defines::View) return d;
+  if (d.what == Defines::Trigger)
+    do {
+      t = lexer.next();
+    } while (t.kind != TokenKind::End && !(t.kind == TokenKind::Word && isKeyword(lexer.text(t), "on")));
+  else if (d.what != Defines::Routine && d.what != Defines::View) return d;
+  bool dot = true;  // a part of the name may follow
   for (int i = 0; i < 8; ++i) {
     t = lexer.next();
-    if (t.kind == TokenKind::Word || t.kind == TokenKind::QuotedWord || t.kind == TokenKind::Placeholder) {
+    if (dot && (t.kind == TokenKind::Word || t.kind == TokenKind::QuotedWord || t.kind == TokenKind::Placeholder)) {
       const std::string_view w = lexer.text(t);
       if (d.name.empty() && (isKeyword(w, "if") || isKeyword(w, "not") || isKeyword(w, "exists"))) continue;
-      d.name = foldIdentifier(w);
-    } else if (t.kind != TokenKind::Punctuation || lexer.text(t) != ".") {
+      d.name = foldIdentifier(w), dot = false;
+    } else if (t.kind == TokenKind::Punctuation && lexer.text(t) == ".") {
+      dot = true;
+    } else {
       break;
     }
   }
@@ -156,7 +164,32 @@ bool calls(std::string_view text, const RelevantNames& names) {
   if (names.routines.empty() && names.views.empty()) return false;
   return anyWord(text, [&](std::string_view w, std::size_t after) {
     return names.views.find(w) != names.views.end() ||
-           (names.routines.find(w) != names.routines.end() && followedByParenthesis(text, after));
+           names.written.find(w) != names.written.end() || (names.routines.find(w) != names.routines.end() && followedByParenthesis(text, after));
+  });
+}
+
+// INSERT INTO t, UPDATE ONLY s.t, DELETE FROM t, MERGE INTO t: in a statement, a routine's body, or a CTE.
+bool writesTo(std::string_view text, const RelevantNames& names) {
+  if (names.written.empty()) return false;
+  if (!anyWord(text, [&](std::string_view w, std::size_t) { return names.written.find(w) != names.written.end(); })) return false;
+  static constexpr std::string_view kVerbs[] = {"insert", "update", "delete", "merge"};
+  static constexpr std::string_view kFillers[] = {"into", "from", "only"};
+  const auto among = [](std::string_view w, const auto& words) { return std::any_of(std::begin(words), std::end(words), [&](std::string_view k) { return k == w; }); };
+  bool after_verb = false;  // and nothing but fillers and schemas since
+  return anyWord(text, [&](std::string_view w, std::size_t after) {
+    if (among(w, kVerbs)) return !(after_verb = true);
+    if (!after_verb || among(w, kFillers)) return false;
+    if (names.written.find(w) != names.written.end()) return true;
+    const std::size_t next = after + (after < text.size() && text[after] == '"' ? 1 : 0);
+    after_verb = next < text.size() && text[next] == '.';
+    return false;
+  });
+}
+
+// A view over a table whose triggers lock: whoever writes to the view may write to the table.
+bool shows(std::string_view head, std::string_view text, const RelevantNames& names) {
+  return !names.written.empty() && head.find("VIEW") != std::string_view::npos && anyWord(text, [&](std::string_view w, std::size_t after) {
+    return names.written.find(w) != names.written.end() && inRelationPosition(text, after - w.size());
   });
 }
 
@@ -180,12 +213,13 @@ RelevantNames RelevantNames::newIn(const RelevantNames& known) const {
       if (old.find(n) == old.end()) out.insert(n);
     return out;
   };
-  return {fresh(routines, known.routines), fresh(views, known.views), fresh(definitions, known.definitions)};
+  return {fresh(routines, known.routines), fresh(views, known.views), fresh(written, known.written), fresh(definitions, known.definitions)};
 }
 
 void RelevantNames::merge(const RelevantNames& other) {
   routines.insert(other.routines.begin(), other.routines.end());
   views.insert(other.views.begin(), other.views.end());
+  written.insert(other.written.begin(), other.written.end());
   definitions.insert(other.definitions.begin(), other.definitions.end());
 }
 
@@ -219,15 +253,17 @@ void markRelevant(ScannedFile& file, const RelevantNames& names, RelevantNames& 
     const Piece& p = file.script.pieces[i];
     if (p.kind != PieceKind::Statement || file.locking[i]) continue;
     const std::string_view text = std::string_view(file.text).substr(p.begin, p.end - p.begin);
-    const bool locks = (first && mentionsSeed(text)) || calls(text, names);
+    const bool locks = (first && mentionsSeed(text)) || calls(text, names) || writesTo(text, names);
     if (first && (isControl(p.head) || p.consumer == "gset" || concernsSession(p.head, text))) file.relevant[i] = true;
-    const bool defined = !locks && !file.relevant[i] && isDdl(p.head) && defines(text, names);
+    const bool defined = !locks && !file.relevant[i] && isDdl(p.head) && (defines(text, names) || shows(p.head, text, names));
     if (!locks && !defined) continue;
     file.relevant[i] = true;
     file.locking[i] = locks;
     const Definition d = definitionOf(text);
     if (locks && d.what == Defines::Routine) found.routines.insert(d.name);
     if (locks && d.what == Defines::View) found.views.insert(d.name);
+    if (d.what == Defines::View && shows(p.head, text, names)) found.written.insert(d.name);
+    if (locks && d.what == Defines::Trigger) found.written.insert(d.name);
     if (locks || d.what == Defines::View)
       anyWord(text, [&](std::string_view w, std::size_t after) {
         if (mayBeName(text, w, after)) found.definitions.emplace(w);

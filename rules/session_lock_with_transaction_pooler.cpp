@@ -99,7 +99,8 @@ const Rule kSessionLockWithTransactionPooler{
             "connection next is granted the lock again. The pooler does not reset connections between transactions.",
         .remedy = "Use pg_advisory_xact_lock inside the transaction that does the work, or connect to the server's own port.",
         .proof = "PostgreSQL's isolation tests know no pooler. tests/oracle drives pgbouncer instead: the unlock returns false, and the lock outlives the client.",
-        .clauses = {"over a pooler in transaction or statement mode | bad", "warning when the target is unknown | bad_unknown_target",
+        .clauses = {"over a pooler in transaction or statement mode | bad", "that docker-compose starts | bad_compose",
+                    "that Kubernetes starts | bad_kubernetes", "of a provider | bad_provider", "warning when the target is unknown | bad_unknown_target",
                     "silent for the server's own port | good"},
     },
     check};

@@ -218,8 +218,9 @@ ProjectFacts readProject(const ProjectInput& given) {
   if (!input.stdin_path.empty() && std::find(paths.begin(), paths.end(), input.stdin_path) == paths.end())
     paths.push_back(input.stdin_path);
   const auto texts = std::make_shared<const Texts>(found, input);
-  for (const std::string& path : poolers)
-    if (auto pooler = readPooler(path, texts->read(path).text)) facts.poolers.push_back(std::move(*pooler));
+  std::vector<std::vector<Pooler>> found_poolers(poolers.size());
+  parallelFor(poolers.size(), input.threads, kLargeStack, [&](std::size_t i) { found_poolers[i] = readPoolers(poolers[i], texts->read(poolers[i]).text); });
+  for (std::vector<Pooler>& all : found_poolers) std::move(all.begin(), all.end(), std::back_inserter(facts.poolers));
   ShellReading shell = readShellScripts(scripts, [&](const std::string& path) { return texts->read(path); }, input.threads);
   for (const auto& [path, error] : shell.unread) facts.unread.push_back({path, "not-read", error});
   for (const auto& [path, mode] : shell.runs) paths.push_back(path);  // whatever they are called

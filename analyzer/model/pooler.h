@@ -24,10 +24,11 @@ struct Pool {
 };
 
 struct Pooler {
-  std::string program;          // "pgbouncer", "pgcat", "odyssey"
+  std::string program;          // "pgbouncer", "pgcat", "odyssey", "supavisor"
   std::string file;
   std::string port;             // it listens on
   std::vector<Pool> pools;      // first match counts: those of a user stand before those of any user, "*" last
+  std::vector<std::string> hosts;  // the names it answers to; none: the port tells it
   bool operator==(const Pooler&) const = default;
 };
 

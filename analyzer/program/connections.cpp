@@ -87,11 +87,13 @@ void readKeywords(ConnectionTarget& t, std::string_view text) {
   }
 }
 
-// Providers whose pooler is told by its name: Neon's pooled endpoints, Supabase's Supavisor (6543: transaction mode; 5432: session).
+// Providers whose pooler is told by name and port: Neon's pooled endpoints, Supabase's Supavisor (6543: transaction mode; 5432: session),
+// Azure's flexible servers (6432: pgbouncer, in transaction mode unless somebody sets pgbouncer.pool_mode).
 bool isProvidersPooler(const ConnectionTarget& t) {
   const bool neon = t.host.find("-pooler.") != std::string::npos && t.host.ends_with(".neon.tech");
   const bool supabase = (t.host.ends_with(".supabase.com") || t.host.ends_with(".supabase.co")) && t.port == "6543";
-  return t.host_known && (neon || supabase);
+  const bool azure = t.host.ends_with(".postgres.database.azure.com") && t.port == "6432";
+  return t.host_known && (neon || supabase || azure);
 }
 
 const Pool* poolFor(const Pooler& pooler, const ConnectionTarget& t) {
@@ -104,6 +106,11 @@ const Pool* poolFor(const Pooler& pooler, const ConnectionTarget& t) {
     else of_some_user = &p;
   }
   return t.user.empty() && one_mode ? of_some_user : nullptr;
+}
+
+// By its name, or as a cluster's DNS writes it: name.namespace.svc.
+bool answersTo(const Pooler& pooler, const std::string& host) {
+  return std::any_of(pooler.hosts.begin(), pooler.hosts.end(), [&](const std::string& name) { return host == name || host.starts_with(name + "."); });
 }
 
 // A server that the pooler leads to: whoever connects there does without the pooler.
@@ -147,6 +154,14 @@ std::vector<std::pair<std::string, std::string>> settingsOf(const ConnectionTarg
 
 PoolerFinding findPooler(const ConnectionTarget& target, const std::vector<Pooler>& poolers) {
   if (target.pooler_hint || isProvidersPooler(target)) return {PoolerMatch::Certain, PoolMode::Transaction, nullptr, nullptr};
+  const std::string_view port = target.port.empty() ? kServerPort : std::string_view(target.port);
+  if (!target.unknown && target.port_known)
+    for (const Pooler& pooler : poolers)
+      if (port == pooler.port && answersTo(pooler, target.host)) {  // whatever else listens on that port
+        const Pool* pool = poolFor(pooler, target);
+        const bool keeps = pool == nullptr || pool->mode == PoolMode::Session;
+        return keeps ? PoolerFinding{} : PoolerFinding{PoolerMatch::Certain, pool->mode, &pooler, pool};
+      }
   PoolerFinding possible;
   for (const Pooler& pooler : poolers) {
     const Pool* pool = poolFor(pooler, target);
@@ -155,7 +170,7 @@ PoolerFinding findPooler(const ConnectionTarget& target, const std::vector<Poole
       if (possible.match == PoolerMatch::None) possible = {PoolerMatch::Possible, pool->mode, &pooler, pool};
       continue;
     }
-    const std::string_view port = target.port.empty() ? kServerPort : std::string_view(target.port);
+    if (!pooler.hosts.empty()) continue;  // it answers to other names
     // A host that is given and a port that is the pooler's: the port alone is telling unless it is the servers' usual one.
     const bool same_port = port == pooler.port && (port != kServerPort || target.host.find(pooler.program) != std::string::npos);
     if (same_port && !isServerOf(pooler, target, port)) return {PoolerMatch::Certain, pool->mode, &pooler, pool};

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/ascii.h"
+#include "source/pooler_yaml.h"
 
 namespace pglocklint {
 
@@ -19,13 +20,6 @@ std::string unquoted(std::string_view s) {
   s = trimmed(s);
   if (s.size() >= 2 && (s.front() == '"' || s.front() == '\'') && s.back() == s.front()) s = s.substr(1, s.size() - 2);
   return std::string(s);
-}
-
-std::optional<PoolMode> modeOf(std::string_view word) {
-  const auto names = enumNames(EnumTag<PoolMode>{});
-  const auto found = std::find(names.begin(), names.end(), lowered(unquoted(word)));
-  if (found == names.end()) return std::nullopt;
-  return static_cast<PoolMode>(found - names.begin());
 }
 
 struct Setting {
@@ -76,26 +70,26 @@ std::map<std::string, std::string> readConnection(std::string_view text) {
 }
 
 Pooler readPgbouncer(const std::string& path, std::string_view text) {
-  Pooler pooler{"pgbouncer", path, "6432", {}};
+  Pooler pooler{"pgbouncer", path, "6432", {}, {}};
   const std::vector<Setting> settings = readSections(path, text, false);
   Pool general{"*", "", "", "", PoolMode::Session, {}};
   for (const Setting& s : settings) {
     if (lowered(s.section) != "pgbouncer") continue;
     if (lowered(s.key) == "listen_port") pooler.port = unquoted(s.value);
     if (lowered(s.key) == "pool_mode")
-      if (const auto mode = modeOf(s.value)) general.mode = *mode, general.mode_at = s.at;
+      if (const auto mode = poolModeOf(s.value)) general.mode = *mode, general.mode_at = s.at;
   }
   for (const Setting& s : settings) {
     if (lowered(s.section) != "users") continue;
     auto values = readConnection(s.value);
-    if (const auto mode = modeOf(values["pool_mode"])) pooler.pools.push_back({"*", s.key, "", "", *mode, s.at});
+    if (const auto mode = poolModeOf(values["pool_mode"])) pooler.pools.push_back({"*", s.key, "", "", *mode, s.at});
   }
   std::vector<Pool> others;
   for (const Setting& s : settings) {
     if (lowered(s.section) != "databases") continue;
     auto values = readConnection(s.value);
     Pool pool{unquoted(s.key), "", values["host"], values["port"].empty() ? "5432" : values["port"], general.mode, general.mode_at};
-    if (const auto mode = modeOf(values["pool_mode"])) pool.mode = *mode, pool.mode_at = s.at;
+    if (const auto mode = poolModeOf(values["pool_mode"])) pool.mode = *mode, pool.mode_at = s.at;
     (pool.database == "*" ? others : pooler.pools).push_back(std::move(pool));
   }
   std::move(others.begin(), others.end(), std::back_inserter(pooler.pools));
@@ -105,7 +99,7 @@ Pooler readPgbouncer(const std::string& path, std::string_view text) {
 
 // [general] port = 6432, [pools.app] pool_mode = "transaction", [pools.app.users.0] username = "x" pool_mode = "session"
 Pooler readPgcat(const std::string& path, std::string_view text) {
-  Pooler pooler{"pgcat", path, "6432", {}};
+  Pooler pooler{"pgcat", path, "6432", {}, {}};
   std::map<std::string, Pool> pools, users;  // by section
   for (const Setting& s : readSections(path, text, true)) {
     if (s.section == "general" && s.key == "port") pooler.port = unquoted(s.value);
@@ -117,13 +111,13 @@ Pooler readPgcat(const std::string& path, std::string_view text) {
       Pool& pool = pools[database];
       pool.database = database;
       if (s.key == "pool_mode")
-        if (const auto mode = modeOf(s.value)) pool.mode = *mode, pool.mode_at = s.at;
+        if (const auto mode = poolModeOf(s.value)) pool.mode = *mode, pool.mode_at = s.at;
     } else if (rest.substr(dot + 1).starts_with("users.")) {
       Pool& pool = users[s.section];
       pool.database = database;
       if (s.key == "username") pool.user = unquoted(s.value);
       if (s.key == "pool_mode")
-        if (const auto mode = modeOf(s.value)) pool.mode = *mode, pool.mode_at = s.at;
+        if (const auto mode = poolModeOf(s.value)) pool.mode = *mode, pool.mode_at = s.at;
     }
   }
   for (auto& [section, pool] : users)
@@ -138,7 +132,7 @@ class OdysseyReader {
   OdysseyReader(const std::string& path, std::string_view text) : path_(path), text_(text) {}
 
   Pooler read() {
-    Pooler pooler{"odyssey", path_, "6432", {}};
+    Pooler pooler{"odyssey", path_, "6432", {}, {}};
     std::vector<std::vector<std::string>> open;  // the words before each open brace
     std::vector<std::string> words;
     for (Token t = next(); !t.text.empty(); t = next()) {
@@ -169,7 +163,7 @@ class OdysseyReader {
     const std::string block = open.empty() || open.back().empty() ? "" : open.back()[0];
     if (block == "listen" && words[0] == "port") pooler.port = words[1];
     if (block != "user" || words[0] != "pool" || open.size() < 2 || open[open.size() - 2].size() < 2 || open.back().size() < 2) return;
-    const auto mode = modeOf(words[1]);
+    const auto mode = poolModeOf(words[1]);
     if (!mode) return;
     const std::string &database = open[open.size() - 2][1], &user = open.back()[1];
     const auto size = static_cast<std::uint32_t>(t.text.size());
@@ -221,18 +215,29 @@ Syntax syntaxOf(std::string_view path) {
 
 }  // namespace
 
-bool isPoolerName(std::string_view path) { return syntaxOf(path) != Syntax::None; }
+std::optional<PoolMode> poolModeOf(std::string_view word) {
+  const auto names = enumNames(EnumTag<PoolMode>{});
+  const auto found = std::find(names.begin(), names.end(), lowered(unquoted(word)));
+  if (found == names.end()) return std::nullopt;
+  return static_cast<PoolMode>(found - names.begin());
+}
 
-std::optional<Pooler> readPooler(const std::string& path, std::string_view text) {
+bool isPoolerName(std::string_view path) { return syntaxOf(path) != Syntax::None || isYamlName(path); }
+
+std::vector<Pooler> readPoolerFile(const std::string& path, std::string_view text) {
   Pooler pooler;
   switch (syntaxOf(path)) {
     case Syntax::Pgbouncer: pooler = readPgbouncer(path, text); break;
     case Syntax::Pgcat: pooler = readPgcat(path, text); break;
     case Syntax::Odyssey: pooler = OdysseyReader(path, text).read(); break;
-    case Syntax::None: return std::nullopt;
+    case Syntax::None: return {};
   }
-  if (pooler.pools.empty()) return std::nullopt;
-  return pooler;
+  if (pooler.pools.empty()) return {};
+  return {std::move(pooler)};
+}
+
+std::vector<Pooler> readPoolers(const std::string& path, std::string_view text) {
+  return isYamlName(path) ? readYamlPoolers(path, text) : readPoolerFile(path, text);
 }
 
 }  // namespace pglocklint

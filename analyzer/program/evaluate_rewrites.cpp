@@ -253,7 +253,7 @@ bool inlineScalar(Term& t, Tree& tree) {
   if (inputs != t.args.size()) return false;
   // Whether it may be inlined is asked of the body alone; the copy for that question leaves no trace.
   const std::size_t sites_before = tree.sites.size();
-  const Level bare = buildBody(*r->inline_body, f, std::vector<Term>(t.args.size()), -1, tree);
+  const Level bare = buildBody(*r->inline_body, f, std::vector<Term>(t.args.size()), -1, -1, tree);
   tree.sites.resize(sites_before);
   if (bare.targets.size() != 1) return false;
   const Term& body = bare.targets[0].term;
@@ -274,7 +274,7 @@ bool inlineScalar(Term& t, Tree& tree) {
     if (uses != 1 && (volatileDeep(t.args[i]) || costOf(t.args[i], tree).high > 10 || containsSubSelect(t.args[i]))) return false;
   }
   const int via = inlinedVia(t, tree);
-  Level level = buildBody(*r->inline_body, f, t.args, via, tree);
+  Level level = buildBody(*r->inline_body, f, t.args, via, t.sites.empty() ? -1 : t.sites[0], tree);
   Term inner = std::move(level.targets[0].term);
   addSites(inner, t.sites);
   t = std::move(inner);
@@ -515,7 +515,7 @@ void inlineRows(Leaf& leaf, Tree& tree) {
     if (volatileDeep(a) || containsSubSelect(a)) return;
   const Term written = call;
   tree.depth += 10;
-  Level body = buildBody(*r->inline_body, *r->function, written.args, inlinedVia(written, tree), tree);
+  Level body = buildBody(*r->inline_body, *r->function, written.args, inlinedVia(written, tree), written.sites.empty() ? -1 : written.sites[0], tree);
   tree.depth -= 10;
   if (body.isDml()) return;
   for (Output& o : body.targets) addSites(o.term, written.sites);
@@ -633,7 +633,7 @@ bool bindsColumn(const Term& c, const std::set<int>& here) {
 
 Unique uniqueSide(const FromNode& right, const std::vector<Term>& on, const Level& level, const Tree& tree) {
   const Leaf& leaf = right.leaf;
-  bool constant = false;
+  bool constant = level.bound;
   if (leaf.kind == LeafKind::Table) {
     if (!bindsUniqueKey(leaf.id, on, tree, {leaf.id}, &constant)) return Unique::No;
     return Unique::Yes;
@@ -833,6 +833,7 @@ bool isUnionAll(const Level& l) {
 
 // Comparisons of columns and constants, as far as they are known to be leakproof.
 bool leaksNothing(const Term& c) {
+  if (leavesOf(c).empty()) return true;  // contain_leaked_vars: no column, no leak
   static const std::set<std::string> comparisons{"=", "<>", "!=", "<", ">", "<=", ">="};
   const auto plain = [](const Term& t) { return t.is(ExprKind::Column) || t.is(ExprKind::Param) || isConstantTerm(t); };
   switch (c.kind) {
@@ -881,6 +882,23 @@ void pushDown(FromNode& node, std::vector<Term>& conditions, const std::set<int>
   }
 }
 
+void markBound(Level& l) {
+  l.bound = true;
+  for (Level& arm : l.arms) markBound(arm);
+}
+
+// A constant goes from column to column through equalities, also into the sub-selects (generate_implied_equalities_for_column); which
+// of their columns it reaches is not followed.
+void passConstants(Level& level) {
+  const std::set<int> here = leavesOf(level.from);
+  const auto binds = [&](const Term& c) { return bindsColumn(c, here) || (c.is(ExprKind::InList) && !c.negated && c.args.size() == 2); };
+  if (!level.bound && std::none_of(level.where.begin(), level.where.end(), binds)) return;
+  forEachLeafHere(level.from, [](Leaf& leaf) { std::ranges::for_each(leaf.query, markBound); });
+  for (Term& c : level.where)
+    if (isSemiJoin(c))
+      for (Level& l : c.query) markBound(l);
+}
+
 // HAVING terms that neither aggregate nor call anything volatile are WHERE terms.
 void lowerHaving(Level& level) {
   if (!level.grouped || level.grouping_sets) return;
@@ -922,6 +940,7 @@ void rewriteLevel(Level& level, bool row_marks, Tree& tree) {
   const std::set<int> leaves = leavesOf(level.from);
   if (level.kind != QueryKind::Insert)
     for (FromNode& n : level.from) pushDown(n, level.where, leaves, tree);
+  passConstants(level);
 }
 
 }  // namespace pglocklint::evaluation

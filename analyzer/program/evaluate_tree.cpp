@@ -40,7 +40,8 @@ struct Arguments {  // of the SQL function whose body is built
 
 class Builder {
  public:
-  Builder(Tree& tree, int via, Arguments arguments) : tree_(tree), via_(via), arguments_(arguments) {}
+  Builder(Tree& tree, int via, Arguments arguments, int inlined_for = -1)
+      : tree_(tree), via_(via), inlined_for_(inlined_for), arguments_(arguments) {}
 
   Level level(const Query& q, const Scope* parent);
   Term term(const Expr& e, const Scope& scope);
@@ -59,6 +60,7 @@ class Builder {
   void addStar(const Expr& star, const Scope& scope, std::vector<Output>& out);
   Term reference(const Expr& e, const Scope& scope, Level& level, bool group, bool distinct);
   Term column(const Expr& e, const Scope& scope);
+  int site(const Expr& call);
   Term call(const Expr& e, const Scope& scope);
   Callee callee(const Expr& e);
   std::vector<Term> terms(const List<Expr>& list, const Scope& scope);
@@ -70,7 +72,7 @@ class Builder {
   bool mayBuild() { return via_ < 0 || tree_.spend(); }
 
   Tree& tree_;
-  int via_;
+  int via_, inlined_for_;
   Arguments arguments_;
 };
 
@@ -593,16 +595,23 @@ Callee Builder::callee(const Expr& e) {
   return c;
 }
 
+int Builder::site(const Expr& call) {
+  const int next = static_cast<int>(tree_.sites.size());
+  if (inlined_for_ >= 0)
+    if (const auto [known, added] = tree_.inlined.try_emplace({&call, inlined_for_}, next); !added) return known->second;
+  Site site;
+  site.call = &call, site.via = via_;
+  site.evaluation.rows = Rows::PlanDependent, site.evaluation.sureness = Sureness::Unknown;  // until it is seen to run
+  tree_.sites.push_back(std::move(site));
+  return next;
+}
+
 Term Builder::call(const Expr& e, const Scope& scope) {
   Term t;
   t.kind = ExprKind::Call, t.source = &e, t.name = e.name, t.callee = callee(e);
   if (isLockCall(e, *tree_.catalogue)) {
     t.callee.locks = true;
-    t.sites.push_back(static_cast<int>(tree_.sites.size()));
-    Site site;
-    site.call = &e, site.via = via_;
-    site.evaluation.rows = Rows::PlanDependent, site.evaluation.sureness = Sureness::Unknown;  // until it is seen to run
-    tree_.sites.push_back(std::move(site));
+    t.sites.push_back(site(e));
   }
   t.args = terms(e.args, scope);
   t.filter = terms(e.call_filter, scope);
@@ -624,9 +633,9 @@ Term buildTerm(const Expr& expr, Tree& tree) {
   return Builder(tree, -1, {}).term(expr, none);
 }
 
-Level buildBody(const Query& body, const Function& function, const std::vector<Term>& arguments, int via, Tree& tree) {
+Level buildBody(const Query& body, const Function& function, const std::vector<Term>& arguments, int via, int site, Tree& tree) {
   const Scope none;
-  return Builder(tree, via, {&function, &arguments}).level(body, &none);
+  return Builder(tree, via, {&function, &arguments}, site).level(body, &none);
 }
 
 // --- walking --------------------------------------------------------------------------------------------------------

@@ -122,6 +122,7 @@ struct Level {
   std::vector<Branch> merge;
   int target_leaf = kNoLeaf;               // DML
   std::vector<Term> killed_by;             // the constant-false condition, if PostgreSQL found one
+  bool bound = false;                      // the query around it may set a column of it equal to a constant
 
   bool isDml() const {
     return kind == QueryKind::Insert || kind == QueryKind::Update || kind == QueryKind::Delete || kind == QueryKind::Merge;
@@ -173,6 +174,7 @@ struct Tree {
   std::deque<CteDef> ctes;
   std::vector<Via> vias;
   std::vector<Site> sites;
+  std::map<std::pair<const Expr*, int>, int> inlined;  // site of a call in a body, inlined for that site: the same in each copy of it
   std::deque<Expr> synthesized;            // sources of terms that are written nowhere as an expression
   // Views, inlined bodies, CTEs and merged columns can double what they copy at each step. Terms that may be made by copying,
   // and terms that may be visited in merging; a statement that uses them up is not judged (gaveUp).
@@ -192,8 +194,9 @@ struct Tree {
 Level buildLevel(const Query& query, Tree& tree);
 Term buildTerm(const Expr& expr, Tree& tree);
 
-// The body of a routine with its parameters replaced by the arguments of a call; `via` as for a view.
-Level buildBody(const Query& body, const Function& function, const std::vector<Term>& arguments, int via, Tree& tree);
+// The body of a routine with its parameters replaced by the arguments of a call; `via` as for a view; `site` is that of the call, -1
+// if it has none.
+Level buildBody(const Query& body, const Function& function, const std::vector<Term>& arguments, int via, int site, Tree& tree);
 
 // --- asking ---------------------------------------------------------------------------------------------------------
 using TermVisitor = std::function<void(const Term&)>;

@@ -227,6 +227,21 @@ TEST_CASE("what random statements against live servers taught") {
             "id) s "
             "ON s.id = j.id WHERE (SELECT count(*) FROM small) > 1")[0]
             .runs == Runs::NeedNot);
+  // A constant that comes through an equality outside takes the join condition away: sub-selects are not known to be unique then.
+  CHECK(see("UPDATE jobs b SET state = 'x' WHERE b.id = 5 AND b.id IN (SELECT q.id FROM ((SELECT j.id FROM jobs j LEFT JOIN "
+            "(SELECT DISTINCT ON (id) id, pg_try_advisory_lock(id) AS ok FROM small ORDER BY id) s ON s.id = j.id) INTERSECT "
+            "(SELECT id FROM small)) q)")[0]
+            .runs == Runs::NeedNot);
+  // A condition without columns goes into a view with security_barrier too, and stops the removal there (15).
+  CHECK(see("SELECT d.id FROM barred d WHERE pg_try_advisory_lock(7)",
+            kTables + "CREATE VIEW barred WITH (security_barrier) AS SELECT j.id FROM jobs j LEFT JOIN (SELECT DISTINCT ON (id) id, "
+                      "pg_try_advisory_lock(id) AS ok FROM small ORDER BY id) s ON s.id = j.id;")[0]
+            .runs == Runs::NeedNot);
+  // A condition copied into the arms of UNION ALL calls a function: what its body calls is one call, however often it is copied.
+  const Seen arms = see("SELECT b.id FROM ((SELECT id FROM jobs LIMIT 1) UNION ALL (SELECT id FROM small)) b WHERE (SELECT sql_lock(b.id))");
+  REQUIRE(arms.calls.size() == 2);
+  CHECK(arms[1].runs == Runs::PerRow);
+  CHECK(arms[1].order == CallOrder::Undefined);
   // EXISTS and IN become joins: rows of the sub-select may be computed that have no partner.
   CHECK(see("SELECT q.id FROM (SELECT id, pg_try_advisory_lock(id) AS ok FROM jobs) q WHERE EXISTS (SELECT 1 FROM small s WHERE "
             "s.id = q.id)")[0]

@@ -103,7 +103,7 @@ class Databases {
 
 class Order {
  public:
-  Order(const Program& program, const LockStates& locks) : program_(program), locks_(locks), node_of_(locks.keys.size(), kNotAsked) {}
+  Order(const Program& program, const LockStates& locks) : program_(program), locks_(locks), node_of_(locks.keys.size(), kNotAsked), told_holds_(2 * locks.keys.size()) {}
 
   std::vector<OrderCycle> run() {
     for (const FunctionLocks& f : locks_.functions)
@@ -152,7 +152,7 @@ class Order {
   }
 
   void from(const LockEvent& e, const FunctionLocks& f, EventId event, EventId inner, KeyId wanted, LockMode mode, const Gates& held_inside) {
-    told_holds_.clear();
+    ++round_;
     for (const LockState& s : e.before) from(s, f, event, inner, wanted, mode, held_inside);
   }
 
@@ -185,9 +185,9 @@ class Order {
     };
     for (const Hold& h : s.holds) {
       if (h.key == wanted || h.taken.empty() || !firmly(h, locks_.keys.at(h.key))) continue;
-      const std::tuple told(h.key, h.mode, h.taken.front());
-      if (std::find(told_holds_.begin(), told_holds_.end(), told) != told_holds_.end()) continue;
-      told_holds_.push_back(told);
+      Told& told = told_holds_[2 * static_cast<std::size_t>(h.key) + (h.mode == LockMode::Exclusive)];
+      if (told.round == round_ && told.taken == h.taken.front()) continue;
+      told = {round_, h.taken.front()};
       edge.held = h.key, edge.held_mode = h.mode, edge.taken = h.taken.front();
       add(edge, gates);
     }
@@ -211,10 +211,9 @@ class Order {
     }
     if (a == kNoNode || b == kNoNode) return;
     std::vector<OrderEdge>& all = edges_[Ends{a, b}.packed()];
-    const bool known = all.size() >= kMostWitnesses || std::any_of(all.begin(), all.end(), [&](const OrderEdge& x) {
-      return x.event == e.event && x.taken == e.taken && x.inner == e.inner && x.held_mode == e.held_mode && x.wanted_mode == e.wanted_mode;
-    });
-    if (known) return;
+    if (all.size() >= kMostWitnesses) return;
+    for (auto x = all.rbegin(); x != all.rend() && x->event == e.event; ++x)  // events come one after the other
+      if (x->taken == e.taken && x->inner == e.inner && x->held_mode == e.held_mode && x->wanted_mode == e.wanted_mode) return;
     gates();
     all.push_back(e);
   }
@@ -375,7 +374,13 @@ class Order {
   std::map<std::pair<KeyForm, std::string>, Node> nodes_;
   std::unordered_map<std::uint64_t, std::vector<OrderEdge>> edges_;  // by Ends
   std::vector<std::uint64_t> sorted_;                                // its keys, once all are there
-  std::vector<std::tuple<KeyId, LockMode, EventId>> told_holds_;  // by the states before one acquisition, so far
+  // By key and mode: what the states before one acquisition have told of it so far.
+  struct Told {
+    std::uint32_t round = 0;  // of the acquisition
+    EventId taken = -1;
+  };
+  std::vector<Told> told_holds_;
+  std::uint32_t round_ = 0;
   std::set<EventId> reported_;
   std::set<Node> joined_;
   std::set<std::pair<const Function*, EventId>> told_;

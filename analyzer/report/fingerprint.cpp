@@ -47,8 +47,9 @@ std::string_view statementHead(const Finding& finding, StatementIndexes& stateme
 std::string sha256Hex(std::string_view bytes) {
   std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
   SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data());
+  constexpr std::string_view kDigits = "0123456789abcdef";
   std::string hex;
-  for (const unsigned char b : digest) hex += fmt::format("{:02x}", b);
+  for (const unsigned char b : digest) hex += kDigits[b >> 4], hex += kDigits[b & 15];
   return hex;
 }
 

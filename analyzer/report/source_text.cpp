@@ -26,8 +26,7 @@ void appendEscaped(std::int32_t c, std::string& out) {
 
 SourceLines::SourceLines(std::string text) : text_(std::move(text)) {
   starts_.push_back(0);
-  for (std::size_t i = 0; i < text_.size(); ++i)
-    if (text_[i] == '\n') starts_.push_back(i + 1);
+  for (std::size_t at = 0; (at = text_.find('\n', at)) != std::string::npos;) starts_.push_back(++at);
 }
 
 std::string_view SourceLines::line(std::uint32_t number) const {

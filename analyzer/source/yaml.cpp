@@ -14,7 +14,7 @@ constexpr std::size_t kMostNodes = 200'000;  // aliases repeat what they name
 
 class Reader {
  public:
-  explicit Reader(std::string_view text) {
+  explicit Reader(std::string_view text) : text_(text) {
     yaml_parser_initialize(&parser_);
     yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()), text.size());
@@ -48,10 +48,22 @@ class Reader {
     return failed_ ? nullptr : std::move(e);
   }
 
+  // libyaml counts characters. Called for places that do not go back.
+  std::uint32_t byteOf(std::size_t index) {
+    for (; counted_ < index && at_ < text_.size(); ++counted_) {
+      if (text_[at_++] == '\n') line_begin_ = at_;
+      while (at_ < text_.size() && (static_cast<unsigned char>(text_[at_]) & 0xC0) == 0x80) ++at_;
+    }
+    return static_cast<std::uint32_t>(at_);
+  }
+
   YamlNode node(const yaml_event_t& e, int depth) {
     YamlNode n;
-    n.begin = static_cast<std::uint32_t>(e.start_mark.index), n.end = static_cast<std::uint32_t>(e.end_mark.index);
-    n.line = static_cast<std::uint32_t>(e.start_mark.line + 1), n.column = static_cast<std::uint32_t>(e.start_mark.column + 1);
+    if (e.type != YAML_ALIAS_EVENT) {  // events come in the order of the text
+      n.begin = byteOf(e.start_mark.index), n.column = n.begin - static_cast<std::uint32_t>(line_begin_) + 1;
+      n.end = byteOf(e.end_mark.index);
+      n.line = static_cast<std::uint32_t>(e.start_mark.line + 1);
+    }
     if (depth > kDeepest) failed_ = true;
     const unsigned char* anchor = nullptr;
     switch (e.type) {
@@ -102,6 +114,8 @@ class Reader {
     return all;
   }
 
+  std::string_view text_;
+  std::size_t counted_ = 0, at_ = 0, line_begin_ = 0;  // characters, and the byte that they lead to
   yaml_parser_t parser_;
   std::map<std::string, YamlNode> anchors_;
   std::size_t nodes_ = 0;

@@ -15,7 +15,7 @@ struct YamlNode {
   std::vector<YamlNode> items;                           // Sequence
   std::vector<std::pair<std::string, YamlNode>> fields;  // Mapping, in order; `<<` is merged
   std::uint32_t begin = 0, end = 0;                      // bytes
-  std::uint32_t line = 0, column = 0;                    // from 1
+  std::uint32_t line = 0, column = 0;                    // from 1; bytes
 
   // The field of a mapping; of anything else, and where there is none, a Null node.
   const YamlNode& operator[](std::string_view key) const;

@@ -22,6 +22,16 @@ TEST_CASE("mappings, sequences, merged fields and places") {
   CHECK(documents[1]["other"].text == "1");
 }
 
+TEST_CASE("places are bytes, whatever the characters before them") {
+  const std::string text = "\xEF\xBB\xBF# größe\r\nÄ: {name: \"ü…\", mode: transaction}\n";
+  const auto documents = readYaml(text);
+  REQUIRE(documents.size() == 1);
+  const YamlNode& mode = documents[0]["Ä"]["mode"];
+  CHECK(text.substr(mode.begin, mode.end - mode.begin) == "transaction");
+  CHECK(mode.line == 2);
+  CHECK(mode.column == mode.begin - text.find("Ä") + 1);
+}
+
 TEST_CASE("what is no YAML is not there, and what stands before it is") {
   CHECK(readYaml("a: 1\n---\nb: {{ .Values.b }}: {\n").size() == 1);
   CHECK(readYaml("\t{ [").empty());

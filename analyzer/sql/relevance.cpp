@@ -164,7 +164,7 @@ bool calls(std::string_view text, const RelevantNames& names) {
   if (names.routines.empty() && names.views.empty()) return false;
   return anyWord(text, [&](std::string_view w, std::size_t after) {
     return names.views.find(w) != names.views.end() ||
-           names.written.find(w) != names.written.end() || (names.routines.find(w) != names.routines.end() && followedByParenthesis(text, after));
+           (names.routines.find(w) != names.routines.end() && followedByParenthesis(text, after));
   });
 }
 
@@ -231,7 +231,7 @@ bool mentionsSeed(std::string_view text) {
 
 bool mentionsAny(std::string_view text, const RelevantNames& names) {
   return anyWord(text, [&](std::string_view w, std::size_t after) {
-    return isDefinition(text, w, after, names) || names.views.find(w) != names.views.end() ||
+    return isDefinition(text, w, after, names) || names.views.find(w) != names.views.end() || names.written.find(w) != names.written.end() ||
            (names.routines.find(w) != names.routines.end() && followedByParenthesis(text, after));
   });
 }

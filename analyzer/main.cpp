@@ -10,7 +10,6 @@
 // Read by jemalloc when it starts (its manual, "TUNING"). Huge pages: a run touches most of its memory once, and that is what pages of
 // 4 kB cost. One arena for all threads: what one has freed serves the other; their caches keep them apart.
 extern "C" {
-extern const char* malloc_conf;
 const char* malloc_conf = "thp:always,metadata_thp:always,narenas:1";
 }
 

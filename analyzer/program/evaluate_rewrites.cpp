@@ -230,6 +230,13 @@ int inlinedVia(const Term& call, Tree& tree) {
   return static_cast<int>(tree.vias.size()) - 1;
 }
 
+// The body of the SQL function that is called, in the place of the call.
+Level inlinedBody(const Term& call, Tree& tree) {
+  const Routine& r = *call.callee.routine;
+  const int site = call.sites.empty() ? -1 : call.sites[0];
+  return buildBody(*r.inline_body, *r.function, call.args, inlinedVia(call, tree), site, tree);
+}
+
 // Every lock call in an inlined body also answers for the call that was written.
 void addSites(Term& term, const std::vector<int>& sites) {
   if (term.callee.locks) term.sites.insert(term.sites.end(), sites.begin(), sites.end());
@@ -273,8 +280,7 @@ bool inlineScalar(Term& t, Tree& tree) {
     if (uses == 0 && r->strict) return false;
     if (uses != 1 && (volatileDeep(t.args[i]) || costOf(t.args[i], tree).high > 10 || containsSubSelect(t.args[i]))) return false;
   }
-  const int via = inlinedVia(t, tree);
-  Level level = buildBody(*r->inline_body, f, t.args, via, t.sites.empty() ? -1 : t.sites[0], tree);
+  Level level = inlinedBody(t, tree);
   Term inner = std::move(level.targets[0].term);
   addSites(inner, t.sites);
   t = std::move(inner);
@@ -515,7 +521,7 @@ void inlineRows(Leaf& leaf, Tree& tree) {
     if (volatileDeep(a) || containsSubSelect(a)) return;
   const Term written = call;
   tree.depth += 10;
-  Level body = buildBody(*r->inline_body, *r->function, written.args, inlinedVia(written, tree), written.sites.empty() ? -1 : written.sites[0], tree);
+  Level body = inlinedBody(written, tree);
   tree.depth -= 10;
   if (body.isDml()) return;
   for (Output& o : body.targets) addSites(o.term, written.sites);

@@ -118,10 +118,6 @@ std::optional<Value> psqlVariable(const Expr& e, const ValueScope& scope, const 
   return value;
 }
 
-}  // namespace
-
-namespace {
-
 // Variables of the shell that are another value in each process, as its front end writes them.
 std::optional<ValueKind> shellSource(std::string_view placeholder) {
   static constexpr std::pair<std::string_view, ValueKind> kSources[] = {

@@ -9,6 +9,7 @@ measure is skipped. --table prints all, for sizes that are four times larger, an
 """
 import concurrent.futures
 import json
+import math
 import os
 import pathlib
 import random
@@ -57,8 +58,8 @@ SHAPES = {
         function(f"f{i}", f"  PERFORM f{i + 1}(p);\n" if i + 1 < n else "  PERFORM pg_advisory_xact_lock(p);\n") for i in range(n)))),
     "calls of one wrapper": (1000, lambda n: one(function("w", "  PERFORM pg_advisory_xact_lock(p);\n") + function(
         "f", "".join(f"  PERFORM w({i});\n" for i in range(n))) + "".join(f"SELECT w({i});\n" for i in range(n)))),
-    "wrappers that call all": (12, lambda n: one("".join(function(f"f{i}", "".join(
-        f"  PERFORM f{j}(p);\n" for j in range(n) if j != i) + ("  PERFORM pg_advisory_xact_lock(p);\n" if i == 0 else "")) for i in range(n)))),
+    "wrappers that call all": (576, lambda calls: one("".join(function(f"f{i}", "".join(
+        f"  PERFORM f{j}(p);\n" for j in range(math.isqrt(calls)) if j != i) + ("  PERFORM pg_advisory_xact_lock(p);\n" if i == 0 else "")) for i in range(math.isqrt(calls))))),
     "tables": (2500, lambda n: one("".join(f"CREATE TABLE t{i} (id bigint PRIMARY KEY);\n" for i in range(n)) + "".join(
         f"SELECT pg_advisory_xact_lock(id) FROM t{i} WHERE id = {i};\n" for i in range(0, n, 5)))),
     "tables created and dropped": (1500, lambda n: one("".join(

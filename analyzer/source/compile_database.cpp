@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "model/ascii.h"
 #include "source/read_file.h"
 
 namespace pglocklint {
@@ -31,9 +32,21 @@ constexpr std::array<std::string_view, 22> kAlone{"-pthread",       "-ansi",    
                                                   "-fwrapv"};
 
 // Flags that could load, run or write something, or pull a file's text into messages: named in the coverage.
-constexpr std::array<std::string_view, 14> kHarmful{
-    "-fplugin", "-Xclang", "-load",  "-o",        "-include",     "-imacros",          "-Xpreprocessor",
-    "-Xlinker", "-B",      "-specs", "--sysroot", "-ivfsoverlay", "-fmodule-map-file", "-fprofile"};
+constexpr std::array<std::string_view, 12> kHarmful{
+    "-fplugin", "-Xclang", "-load",     "-include-pch", "-Xpreprocessor",    "-Xlinker",
+    "-B",       "-specs",  "--sysroot", "-ivfsoverlay", "-fmodule-map-file", "-fprofile"};
+
+// Flags that name a file in the same word.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kJoined{
+    {{"--include=", "-include"}, {"-include", "-include"}, {"--imacros=", "-imacros"}, {"-imacros", "-imacros"}, {"-o", "-o"}}};
+
+// Where the system keeps headers.
+constexpr std::array<const char*, 3> kSystemRoots{"/usr/include", "/usr/local/include", "/usr/lib/gcc"};
+
+bool isSource(const std::string& path) {
+  constexpr std::array<std::string_view, 10> kEndings{".c", ".cc", ".cpp", ".cxx", ".c++", ".h", ".hh", ".hpp", ".hxx", ".sql"};
+  return std::find(kEndings.begin(), kEndings.end(), lowered(fs::path(path).extension().string())) != kEndings.end();
+}
 
 bool startsWithOneOf(std::string_view s, const auto& list) {
   return std::any_of(list.begin(), list.end(), [&](std::string_view p) { return s.starts_with(p); });
@@ -49,9 +62,19 @@ bool below(const fs::path& path, const std::string& folder) {
 
 class FlagFilter {
  public:
-  FlagFilter(CompileCommand& out, const std::function<std::optional<std::string>(const std::string&)>& response)
-      : out_(out), response_(response) {}
+  FlagFilter(CompileCommand& out, const CompileFiles& files) : out_(out), files_(files) {}
 
+  void run(const std::vector<std::string>& arguments) {
+    add(arguments);
+    for (const auto& [flag, path] : headers_) {
+      const std::string header = files_.header ? files_.header(path, folders_) : std::string();
+      if (header.empty()) refuse(flag + " " + path);
+      else  // not by the driver, which would rather load a precompiled file that lies beside it
+        for (const std::string& word : {std::string("-Xclang"), flag, std::string("-Xclang"), header}) out_.flags.push_back(word);
+    }
+  }
+
+ private:
   void add(const std::vector<std::string>& arguments) {
     for (std::size_t i = 0; i < arguments.size() && out_.flags.size() < kMostFlags; ++i) {
       const std::string& a = arguments[i];
@@ -63,42 +86,63 @@ class FlagFilter {
       if (whole != kWithArgument.end()) {
         if (i + 1 < arguments.size() && allowed(a, arguments[i + 1]))
           out_.flags.push_back(a), out_.flags.push_back(arguments[i + 1]);
+        if (i + 1 < arguments.size() && a.starts_with("-i")) folders_.push_back(arguments[i + 1]);
+        if (i + 1 < arguments.size() && a == "-I") folders_.push_back(arguments[i + 1]);
         ++i;
+        continue;
+      }
+      const std::string_view file_flag = a == "--include" ? "-include" : a == "--imacros" ? "-imacros" : std::string_view(a);
+      if (file_flag == "-include" || file_flag == "-imacros" || file_flag == "-o") {
+        if (i + 1 < arguments.size()) named(std::string(file_flag), arguments[i + 1]);
+        ++i;
+        continue;
+      }
+      if (const auto flag = std::find_if(kJoined.begin(), kJoined.end(), [&](const auto& f) { return a.starts_with(f.first) && a != "-include-pch"; });
+          flag != kJoined.end()) {
+        named(std::string(flag->second), a.substr(flag->first.size()));
         continue;
       }
       const bool joined = std::any_of(kWithArgument.begin(), kWithArgument.end(),
                                       [&](std::string_view w) { return w.size() == 2 && w != "-x" && a.starts_with(w); });
       if (joined || a.starts_with("-std=") || std::find(kAlone.begin(), kAlone.end(), a) != kAlone.end()) {
+        if (a.starts_with("-I")) folders_.push_back(a.substr(2));
         out_.flags.push_back(a == "-std=gnu++23" || a == "-std=c++26" ? "-std=c++23" : a);
         continue;
       }
-      if (startsWithOneOf(a, kHarmful) && a != "-o") {
-        const std::string name = a.substr(0, a.find('='));
-        if (std::find(out_.refused.begin(), out_.refused.end(), name) == out_.refused.end()) out_.refused.push_back(name);
-      }
-      if (a == "-Xclang" || a == "-o" || a == "-include" || a == "-imacros" || a == "-Xpreprocessor" || a == "-Xlinker" ||
-          a == "-MF" || a == "-MT" || a == "-MQ" || a == "-arch")
+      if (startsWithOneOf(a, kHarmful)) refuse(a.substr(0, a.find('=')));
+      if (a == "-Xclang" || a == "-Xpreprocessor" || a == "-Xlinker" || a == "-MF" || a == "-MT" || a == "-MQ" || a == "-arch")
         ++i;
     }
   }
 
- private:
+  // A file that the command names: a header to include first, or where its output goes.
+  void named(const std::string& flag, const std::string& path) {
+    if (flag != "-o") headers_.emplace_back(flag, path);
+    else if (isSource(path)) refuse("-o " + path);
+  }
+
+  void refuse(std::string what) {
+    if (std::find(out_.refused.begin(), out_.refused.end(), what) == out_.refused.end()) out_.refused.push_back(std::move(what));
+  }
+
   static bool allowed(std::string_view flag, const std::string& argument) {
     return flag != "-x" || argument == "c" || argument == "c++" || argument == "c-header" || argument == "c++-header";
   }
 
   void responseFile(const std::string& path) {
-    if (++files_ > kMostResponseFiles || !seen_.insert(path).second) return;
-    if (const auto text = response_(path))
+    if (++responses_ > kMostResponseFiles || !seen_.insert(path).second) return;
+    if (const auto text = files_.response(path))
       add(splitCommand(*text));
     else
-      out_.refused.push_back("@" + path);
+      refuse("@" + path);
   }
 
   CompileCommand& out_;
-  const std::function<std::optional<std::string>(const std::string&)>& response_;
+  const CompileFiles& files_;
   std::set<std::string> seen_;
-  int files_ = 0;
+  std::vector<std::pair<std::string, std::string>> headers_;  // -include or -imacros, and the file
+  std::vector<std::string> folders_;                          // where headers are looked for
+  int responses_ = 0;
 };
 
 }  // namespace
@@ -135,11 +179,10 @@ std::vector<std::string> splitCommand(std::string_view command) {
   return words;
 }
 
-CompileCommand harmlessFlags(const std::vector<std::string>& arguments, const std::string& folder,
-                             const std::function<std::optional<std::string>(const std::string& path)>& readResponse) {
+CompileCommand harmlessFlags(const std::vector<std::string>& arguments, const std::string& folder, const CompileFiles& files) {
   CompileCommand out;
   out.folder = folder;
-  FlagFilter(out, readResponse).add(arguments);
+  FlagFilter(out, files).run(arguments);
   return out;
 }
 
@@ -168,16 +211,27 @@ CompileDatabase CompileDatabase::parse(std::string_view text, const std::string&
       arguments = splitCommand(stringOf(entry, "command"));
     }
     if (!arguments.empty()) arguments.erase(arguments.begin());
-    const auto response = [&](const std::string& path) -> std::optional<std::string> {
+    CompileFiles files;
+    files.response = [&](const std::string& path) -> std::optional<std::string> {
       const fs::path full = folder / path;
       if (!below(full, root) && !below(full, build)) return std::nullopt;
       FileText read = readFile(full.string());
       if (!read.error.empty()) return std::nullopt;
       return std::move(read.text);
     };
+    files.header = [&](const std::string& path, const std::vector<std::string>& folders) -> std::string {
+      std::vector<fs::path> places{folder / path};
+      for (const std::string& f : folders) places.push_back(folder / f / path);
+      std::error_code error;
+      const auto there = std::find_if(places.begin(), places.end(), [&](const fs::path& p) { return fs::is_regular_file(p, error); });
+      if (there == places.end()) return {};
+      const bool readable = below(*there, root) || below(*there, build) ||
+                            std::any_of(kSystemRoots.begin(), kSystemRoots.end(), [&](const char* system) { return below(*there, system); });
+      return readable ? fs::weakly_canonical(*there, error).string() : std::string();
+    };
     std::error_code ignored;
     const std::string path = fs::weakly_canonical(folder / file, ignored).string();
-    database.commands_.try_emplace(path, harmlessFlags(arguments, folder.lexically_normal().string(), response));
+    database.commands_.try_emplace(path, harmlessFlags(arguments, folder.lexically_normal().string(), files));
   }
   return database;
 }

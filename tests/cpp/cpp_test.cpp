@@ -192,9 +192,20 @@ TEST_CASE("a hostile compile database loads, writes and leaks nothing") {
   CHECK(readFile(p.at("a.cpp")) == kBare);
   CHECK(files() == before);
   const std::string reason = run.report["coverage"]["units"][0].at("reason");
-  for (const char* flag : {"-fplugin", "-Xclang", "-load", "-include", "-imacros", "-specs", "-ivfsoverlay", "@/etc/passwd", "far.rsp"})
+  for (const char* flag : {"-fplugin", "-Xclang", "-load", "-include", "-imacros", "-o a.cpp", "-specs", "-ivfsoverlay", "@/etc/passwd", "far.rsp"})
     CHECK_MESSAGE(reason.find(flag) != std::string::npos, flag, ": ", reason);
   for (const char* secret : {"root:", "SECRET_OF"}) CHECK_MESSAGE((run.outcome.out + run.outcome.err).find(secret) == std::string::npos, secret);
+}
+
+TEST_CASE("a header that the build includes first says what its constants are") {
+  const Project p;
+  p.write("a.cpp", "#include <libpq-fe.h>\nvoid f(PGconn* c) { PQclear(PQexec(c, LOCK_JOBS)); }\n// advisory\n");
+  p.write("config.h", "#define LOCK_JOBS \"SELECT pg_advisory_xact_lock(811)\"\n");
+  p.write("config.h.pch", "not one");
+  p.write("compile_commands.json", nlohmann::json::array({{{"directory", p.path().string()}, {"file", "a.cpp"}, {"command", "c++ -include config.h -c a.cpp"}}}).dump());
+  const CheckRun run = p.check({"--enable", "magic-key"});
+  CHECK(run.report["coverage"].at("call_sites") == 1);
+  CHECK(run.report["coverage"]["units"].empty());
 }
 
 TEST_CASE("a database that was asked for and is not there ends the run") {

@@ -12,7 +12,7 @@ using Flags = std::vector<std::string>;
 namespace {
 
 CompileCommand filtered(const Flags& flags) {
-  return harmlessFlags(flags, "/work", [](const std::string&) { return std::nullopt; });
+  return harmlessFlags(flags, "/work", {[](const std::string&) { return std::nullopt; }, {}});
 }
 
 }  // namespace
@@ -42,7 +42,32 @@ TEST_CASE("flags that load, write or read other files are refused and named") {
       filtered({"-fplugin=/tmp/evil.so", "-Xclang", "-load", "-Xclang", "/tmp/evil.so", "-o", "/src/main.cpp", "-include",
                 "/etc/shadow", "-B/tmp", "-specs=/tmp/s", "-fmodule-map-file=/x", "-I", "good"});
   CHECK(c.flags == Flags{"-I", "good"});
-  CHECK(c.refused == Flags{"-fplugin", "-Xclang", "-include", "-B/tmp", "-specs", "-fmodule-map-file"});
+  CHECK(c.refused == Flags{"-fplugin", "-Xclang", "-o /src/main.cpp", "-B/tmp", "-specs", "-fmodule-map-file", "-include /etc/shadow"});
+}
+
+TEST_CASE("outputs of a compiler are no business of ours, sources in their place are") {
+  CHECK(filtered({"-o", "a.o", "-oa.s", "-o", "a"}).refused.empty());
+  CHECK(filtered({"-oa.cpp", "-o", "b.HPP"}).refused == Flags{"-o a.cpp", "-o b.HPP"});
+}
+
+TEST_CASE("headers are included first from the project, its build and the system") {
+  const TemporaryFolder folder, outside;
+  folder.write("src/a.cpp", "");
+  folder.write("config/config.h", "");
+  folder.write("build/made.h", "");
+  outside.write("secret.h", "");
+  std::filesystem::create_symlink(outside.path() + "/secret.h", folder.path() + "/config/linked.h");
+  const std::string root = folder.path(), build = root + "/build";
+  std::string error;
+  const std::string text = R"([{"directory":")" + build + R"(","file":"../src/a.cpp","command":"g++ -include config.h -include made.h -imacros ../config/config.h )"
+                           R"(-include linked.h -include )" + outside.path() + R"(/secret.h -include none.h -include-pch made.h -I ../config ../src/a.cpp"}])";
+  const CompileDatabase database = CompileDatabase::parse(text, root, build, error);
+  const CompileCommand* command = database.of(root + "/src/a.cpp");
+  REQUIRE(command != nullptr);
+  const std::string real = std::filesystem::weakly_canonical(root).string();
+  CHECK(command->flags == Flags{"-I", "../config", "-Xclang", "-include", "-Xclang", real + "/config/config.h", "-Xclang", "-include", "-Xclang",
+                                real + "/build/made.h", "-Xclang", "-imacros", "-Xclang", real + "/config/config.h"});
+  CHECK(command->refused == Flags{"-include-pch", "-include linked.h", "-include " + outside.path() + "/secret.h", "-include none.h"});
 }
 
 TEST_CASE("a language that is no language of ours is left out") {

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "model/facts_json.h"
+
 using namespace pglocklint;
 
 namespace {
@@ -31,6 +33,16 @@ TEST_CASE("the stack is as large as asked for") {
   int reached = 0;
   parallelFor(1, 1, kLargeStack, [&](std::size_t) { reached = deep(100000); });  // more than 100 MB of frames
   CHECK(reached == 100000);
+}
+
+TEST_CASE("facts nested without end are refused on such a stack, not followed") {
+  std::string text = R"({"schema":"pglocklint/facts/1","functions":[{"parameters":[{"default":[)";
+  for (int i = 0; i < 20000; ++i) text += R"({"args":[)";
+  for (int i = 0; i < 20000; ++i) text += "]}";
+  text += "]}]}]}";
+  std::string error;
+  parallelFor(1, 1, kLargeStack, [&](std::size_t) { CHECK_FALSE(factsFromJson(text, error).has_value()); });
+  CHECK(error.find("nested too deeply") != std::string::npos);
 }
 
 TEST_CASE("the first failure by index is thrown, the others still run") {

@@ -83,6 +83,7 @@ struct LockEvents::Node {
   const Function* function = nullptr;
   int unit = -1;
   bool wanted = false, too_long = false;
+  bool session_only = false;  // takes no lock, but begins, ends or leaves what callers hold locks in
   std::vector<RoutineCall> calls;
   std::vector<std::size_t> callees, callers;  // nodes; callees: one for each of `calls`
   std::vector<std::string> sessions;          // host functions
@@ -168,8 +169,63 @@ void LockEvents::findCandidates() {
     for (const std::size_t caller : nodes[i].callers)
       if (!nodes[caller].wanted && !nodes[caller].too_long) nodes[caller].wanted = true, work.push_back(caller);
   }
+  addSessionChanges(nodes);
   findSessions(nodes);
   addCandidates(nodes);
+}
+
+namespace {
+
+// A session or a transaction begins or ends here.
+bool changesSession(const HostCall& c) {
+  switch (c.kind) {
+    case HostCallKind::Begin:
+    case HostCallKind::Autocommit:
+    case HostCallKind::Commit:
+    case HostCallKind::Rollback:
+    case HostCallKind::Connect:
+    case HostCallKind::Disconnect:
+    case HostCallKind::Reset: return true;
+    default: return false;
+  }
+}
+
+// Calls f with the index of each call of a host function that changes its session or transaction.
+template <class F>
+void forEachSessionChange(const Function& function, F&& f) {
+  if (function.kind != FunctionKind::HostFunction || function.host.empty()) return;
+  const auto& calls = function.host[0].calls;
+  for (std::size_t i = 0; i < calls.size(); ++i)
+    if (changesSession(calls[i])) f(static_cast<std::int32_t>(i));
+  for (const Block& b : function.blocks)
+    for (const Event& e : b.events)
+      if (e.host_call >= 0 && (e.kind == EventKind::Transaction || e.kind == EventKind::Session)) f(e.host_call);
+}
+
+}  // namespace
+
+// Methods like begin(), commit() and close(), constructors and destructors: of interest where a function that locks calls them.
+void LockEvents::addSessionChanges(std::vector<Node>& nodes) {
+  std::vector<bool> changes(nodes.size(), false);
+  std::vector<std::size_t> work;
+  const auto spread = [&](std::size_t i) {
+    if (!changes[i]) changes[i] = true, work.push_back(i);
+  };
+  for (std::size_t i = 0; i < nodes.size(); ++i) forEachSessionChange(*nodes[i].function, [&](std::int32_t) { spread(i); });
+  while (!work.empty()) {
+    const std::size_t i = work.back();
+    work.pop_back();
+    for (const std::size_t caller : nodes[i].callers)
+      if (nodes[caller].function->kind == FunctionKind::HostFunction) spread(caller);
+  }
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    if (nodes[i].wanted) work.push_back(i);
+  while (!work.empty()) {
+    const std::size_t i = work.back();
+    work.pop_back();
+    for (const std::size_t callee : nodes[i].callees)
+      if (changes[callee] && !nodes[callee].wanted && !nodes[callee].too_long) nodes[callee].wanted = nodes[callee].session_only = true, work.push_back(callee);
+  }
 }
 
 // The sessions that a host function has to do with: those of its own lock calls, and those of its callees as it sees them.
@@ -194,6 +250,10 @@ void LockEvents::findSessions(std::vector<Node>& nodes) {
     }
     if (const auto own = sites_.find(node.function); own != sites_.end())
       for (const LockSite* s : own->second) add(node, sessionOf(*node.function, s->statement->host_call));
+    if (node.session_only)
+      forEachSessionChange(*node.function, [&](std::int32_t call) {
+        if (std::string session = paths_.sessionOf(*node.function, call); !session.empty()) add(node, std::move(session));
+      });
     if (!node.sessions.empty()) work.push_back(i);
   }
   while (!work.empty()) {
@@ -205,6 +265,7 @@ void LockEvents::findSessions(std::vector<Node>& nodes) {
     for (const std::size_t c : callers) {
       Node& caller = nodes[c];
       if (!caller.wanted || caller.function->kind != FunctionKind::HostFunction) continue;
+      if (nodes[i].session_only && !caller.session_only) continue;  // it knows on which sessions it locks
       bool changed = false;
       for (std::size_t k = 0; k < caller.calls.size(); ++k) {
         if (caller.callees[k] != i) continue;

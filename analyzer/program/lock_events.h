@@ -76,6 +76,7 @@ class LockEvents {
   bool onlyLocks(const Function* routine) const;  // it takes or releases locks and does nothing else
   std::uint32_t nameId(const std::string& name);
   void findCandidates();
+  void addSessionChanges(std::vector<Node>& nodes);
   void findSessions(std::vector<Node>& nodes);
   void addCandidates(const std::vector<Node>& nodes);
   // The session of a candidate as its caller sees it; "" if the caller has no part in it.

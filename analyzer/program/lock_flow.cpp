@@ -696,7 +696,10 @@ class Flow {
   std::optional<LockState> afterCall(const LockOutcome& o, EventId id, LockState s) {
     if (host_ && !finds(o, id, s)) return std::nullopt;
     applyCleared(s, o.cleared, relative_);
-    if (o.ended == Happened::Yes) endsTransaction(s, Loss::Commit, states_.event(id).range);
+    if (o.ended == Happened::Yes) {
+      if (host_) endsHostTransaction(s, o.undone ? Loss::Rollback : Loss::Commit, states_.event(id).range);
+      else endsTransaction(s, Loss::Commit, states_.event(id).range);
+    }
     if (o.ended == Happened::Perhaps) perhapsEndTransaction(s);
     for (const LockEffect& effect : o.effects) apply(s, effect, id, relative_, states_.keys);
     if (host_) leaves(o, id, s);
@@ -820,12 +823,26 @@ class Flow {
     const bool shared = host_ && e.kind == ExprKind::Column && isShared(text);
     LockStateSet out;
     for (LockState& s : states) {
-      if (const auto settled = known(s, text); settled && *settled != value) continue;
+      const auto settled = known(s, text);
+      if (settled ? *settled != value : host_ && !value && leadsToSession(text) && !withoutSession(s)) continue;
       learn(s, {text, names, value});
       if (shared && !known(s, kSet + text)) learn(s, {kFound + text, {}, value});
       addState(out, std::move(s));
     }
     return out;
+  }
+
+  // What is tested is the session's handle itself, or owns it: where it is null there is no session, and nothing is held on it. Another
+  // pointer to it (a guard's, of the connection that it was given) says nothing, nor does one that was set to null.
+  bool leadsToSession(std::string_view tested) const {
+    if (tested.ends_with('?')) tested.remove_suffix(1);
+    return isWithin(candidate_.session, tested);
+  }
+  // False: that cannot be, for a lock is held.
+  static bool withoutSession(LockState& s) {
+    if (std::any_of(s.holds.begin(), s.holds.end(), [](const Hold& h) { return h.mustHold(); })) return false;
+    s.holds.clear();
+    return true;
   }
 
   // --- transactions and settings -------------------------------------------------------------------------------------------
@@ -854,7 +871,7 @@ class Flow {
       case TransactionVerb::Commit:
       case TransactionVerb::Rollback: {
         const bool keeps_snapshot = s.repeatable_read;
-        endTransaction(s, op.chain ? Loss::Chain : op.verb == TransactionVerb::Commit ? Loss::Commit : Loss::Rollback, op.range);
+        endsTransaction(s, op.chain ? Loss::Chain : op.verb == TransactionVerb::Commit ? Loss::Commit : Loss::Rollback, op.range);
         s.stale.clear();
         if (op.verb == TransactionVerb::Commit) runHeldCursors(op, s);
         if (op.chain) s.repeatable_read = keeps_snapshot;
@@ -863,7 +880,7 @@ class Flow {
         break;
       }
       case TransactionVerb::PrepareTransaction:
-        endTransaction(s, Loss::Prepare, op.range);
+        endsTransaction(s, Loss::Prepare, op.range);
         if (settled_ && record_) {
           Deed handed_over;
           handed_over.work = true;
@@ -928,10 +945,22 @@ class Flow {
     return true;
   }
 
-  // In a routine: that of its caller too.
+  // In a routine, and in a host function on a session that it was given: that of its caller too.
   void endsTransaction(LockState& s, Loss how, const SourceRange& range) const {
     endTransaction(s, how, range);
-    if (routine_) s.ended = Happened::Yes;
+    if (relative_) s.ended = Happened::Yes, s.undone = host_ && how == Loss::Rollback;
+  }
+  // Of a host function: what is gone with it is of interest where the work was kept.
+  void endsHostTransaction(LockState& s, Loss how, const SourceRange& range) const {
+    endsTransaction(s, how, range);
+    std::erase_if(s.lost, [](const LostLock& l) { return l.how != Loss::Commit; });
+    s.stale.clear();
+    s.status = TransactionStatus::None;
+  }
+  // Another session from here on, or none: nothing of the old one is held, whatever the caller had.
+  void leavesSession(LockState& s, const SourceRange& range) const {
+    leaveSession(s, range);
+    if (relative_) s.cleared = s.ended = Happened::Yes, s.undone = true;
   }
 
   // "5s", "0", "0 ms"; what is not a constant is not known.
@@ -1120,21 +1149,15 @@ class Flow {
   }
 
   void hostCall(const HostCall& c, LockState& s) {
-    const auto ends = [&](Loss how) {
-      endTransaction(s, how, c.range);
-      std::erase_if(s.lost, [](const LostLock& l) { return l.how != Loss::Commit; });
-      s.stale.clear();
-      s.status = TransactionStatus::None;
-    };
     switch (c.kind) {
       case HostCallKind::Begin:
         s.status = TransactionStatus::Explicit;
         s.repeatable_read = c.name == "repeatable read" || c.name == "serializable";
         break;
       case HostCallKind::Autocommit: s.status = TransactionStatus::None; break;
-      case HostCallKind::Commit: ends(Loss::Commit); break;
+      case HostCallKind::Commit: endsHostTransaction(s, Loss::Commit, c.range); break;
       case HostCallKind::Rollback:
-        if (s.status != TransactionStatus::None) ends(Loss::Rollback);
+        if (s.status != TransactionStatus::None) endsHostTransaction(s, Loss::Rollback, c.range);
         break;
       case HostCallKind::Savepoint: pushLevel(s, c.name); break;
       case HostCallKind::Release:
@@ -1151,7 +1174,7 @@ class Flow {
       case HostCallKind::Obtain:
       case HostCallKind::Disconnect:
       case HostCallKind::Reset:
-        leaveSession(s, c.range);
+        leavesSession(s, c.range);
         s.lost.clear();
         s.status = TransactionStatus::None;
         s.timeouts = Timeouts::all(c.kind == HostCallKind::Obtain ? TimeoutValue::Unknown : TimeoutValue::Off);
@@ -1180,7 +1203,8 @@ class Flow {
     for (const Fact& f : o.found) {
       const std::string here = inCaller(f.text, id);
       if (here.empty()) continue;
-      if (const auto settled = known(s, here); settled && *settled != f.value) return false;
+      const auto settled = known(s, here);
+      if (settled ? *settled != f.value : !f.value && leadsToSession(here) && !withoutSession(s)) return false;
       learn(s, {here, {here}, f.value});
       if (isShared(here) && !known(s, kSet + here)) learn(s, {kFound + here, {}, f.value});
     }
@@ -1394,7 +1418,7 @@ class Flow {
     o.result = known(s, kResult);
     for (const Hold& h : s.holds)
       if (o.effects.size() < kMostSummary) o.effects.push_back({h.key, h.mode, h.lo, h.hi, h.floor_lo, h.floor_hi, h.may != 0, h.must != 0});
-    o.cleared = s.cleared, o.ended = s.ended;
+    o.cleared = s.cleared, o.ended = s.ended, o.undone = s.undone;
     if (s.status != TransactionStatus::Failed) o.status = s.status;
     for (const Fact& f : s.facts) {
       if (f.text.starts_with(kFound)) o.found.push_back({f.text.substr(kFound.size()), {}, f.value});
@@ -1416,6 +1440,7 @@ class Flow {
     if (into.status != o.status) into.status = TransactionStatus::Unknown;
     if (into.cleared != o.cleared) into.cleared = Happened::Perhaps;
     if (into.ended != o.ended) into.ended = Happened::Perhaps;
+    into.undone |= o.undone;
     const auto keepShared = [](std::vector<Fact>& facts, const std::vector<Fact>& others) {
       std::erase_if(facts, [&](const Fact& f) { return std::find(others.begin(), others.end(), f) == others.end(); });
     };

@@ -116,6 +116,7 @@ void mergeInto(LockState& a, const LockState& b) {
   a.unknown_held |= b.unknown_held;
   if (a.cleared != b.cleared) a.cleared = Happened::Perhaps;
   if (a.ended != b.ended) a.ended = Happened::Perhaps;
+  a.undone |= b.undone;
   a.repeatable_read &= b.repeatable_read;
   a.timeouts.merge(b.timeouts);
 }
@@ -383,6 +384,7 @@ void leaveSession(LockState& s, const SourceRange& where) {
   s.stale.clear();
   s.unknown_held = s.repeatable_read = false;
   s.cleared = s.ended = Happened::No;
+  s.undone = false;
   for (const Hold& h : gone)
     if (h.lo > 0) recordLoss(s, {Loss::Reconnect, h, where, -1});
 }

@@ -165,13 +165,14 @@ struct LockState {
   bool unknown_held = false;         // a key we do not know may be held
   Happened cleared = Happened::No;   // pg_advisory_unlock_all in a routine: from then on its counts are counted from nothing
   Happened ended = Happened::No;     // COMMIT or ROLLBACK in a routine: the caller's transaction locks are gone
+  bool undone = false;               // and it was, or may have been, a ROLLBACK or the end of the session (host functions)
   bool repeatable_read = false;      // the transaction keeps one snapshot
   SourceRange raised;                // host functions: the call whose exception is under way; says nothing of the state
   Timeouts timeouts;
 
   const Hold* find(KeyId key, LockMode mode) const { return holds.find(key, mode); }
   bool operator==(const LockState& o) const {
-    return status == o.status && unknown_held == o.unknown_held && cleared == o.cleared && ended == o.ended && repeatable_read == o.repeatable_read && timeouts == o.timeouts &&
+    return status == o.status && unknown_held == o.unknown_held && cleared == o.cleared && ended == o.ended && undone == o.undone && repeatable_read == o.repeatable_read && timeouts == o.timeouts &&
            levels == o.levels && holds == o.holds && lost == o.lost && facts == o.facts && stale == o.stale;
   }
 };
@@ -266,6 +267,7 @@ struct LockEffect {
 struct LockOutcome {
   std::optional<bool> result;    // of a boolean routine, if known
   Happened cleared = Happened::No, ended = Happened::No;  // before the effects
+  bool undone = false;           // see LockState
   std::vector<LockEffect> effects;
   // Host functions, over paths that the caller sees: what was found so on entry, what is so afterwards (owns_ of a guard), and the state
   // of the session's transaction.

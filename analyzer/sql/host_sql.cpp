@@ -36,6 +36,94 @@ PreparedStatements preparedIn(const std::vector<Unit>& units) {
   return found;
 }
 
+const HostValue& unconverted(const HostValue& v) { return v.kind == HostValueKind::Convert && v.args.size() == 1 ? unconverted(v.args[0]) : v; }
+
+// The parameter that the whole text is, or -1.
+std::int32_t parameterSent(const HostCall& c) {
+  if (c.kind != HostCallKind::Execute || c.texts.size() != 1 || c.texts[0].pieces.size() != 1) return -1;
+  const std::int32_t hole = c.texts[0].pieces[0].hole;
+  if (hole < 0) return -1;
+  const HostValue& v = unconverted(c.holes[static_cast<std::size_t>(hole)]);
+  return v.kind == HostValueKind::Parameter ? v.index : -1;
+}
+
+// Functions of the program that send a text they are given, with nothing of their own around it, and which of their parameters it is:
+// void run(const char* sql) { check(PQexec(conn_, sql)); }
+using TextParameters = std::map<std::string, std::int32_t>;
+
+class Senders {
+ public:
+  explicit Senders(const std::vector<Unit>& units) {
+    for (const Unit& u : units)
+      for (const Function& f : u.functions)
+        if (!f.host.empty()) functions_.try_emplace(f.name, &f);
+  }
+  TextParameters all() {
+    TextParameters found;
+    for (const auto& [name, function] : functions_)
+      if (const std::int32_t parameter = of(name); parameter >= 0) found[name] = parameter;
+    return found;
+  }
+
+ private:
+  std::int32_t of(const std::string& name) {
+    const auto [known, fresh] = known_.try_emplace(name, -1);  // -1 as well while it is looked at: a function that calls itself
+    if (!fresh) return known->second;
+    const auto function = functions_.find(name);
+    if (function == functions_.end()) return -1;
+    std::int32_t parameter = -1;
+    for (const HostCall& c : function->second->host[0].calls) {
+      std::int32_t sent = -1;
+      switch (c.kind) {
+        case HostCallKind::Execute: sent = parameterSent(c); break;
+        case HostCallKind::Function: sent = handedOn(c); break;
+        case HostCallKind::Obtain:
+        case HostCallKind::GiveBack:
+        case HostCallKind::Connect:
+        case HostCallKind::Disconnect:
+        case HostCallKind::Reset:
+        case HostCallKind::Wait: continue;
+        default: return -1;  // a transaction around it
+      }
+      if (sent < 0 && c.kind == HostCallKind::Function) continue;
+      if (sent < 0 || (parameter >= 0 && sent != parameter)) return -1;
+      parameter = sent;
+    }
+    return known_[name] = parameter;
+  }
+  std::int32_t handedOn(const HostCall& c) {
+    const std::int32_t theirs = c.name.empty() ? -1 : of(c.name);
+    if (theirs < 0 || static_cast<std::size_t>(theirs) >= c.binds.size()) return -1;
+    const HostValue& v = unconverted(c.binds[static_cast<std::size_t>(theirs)]);
+    return v.kind == HostValueKind::Parameter ? v.index : -1;
+  }
+
+  std::map<std::string, const Function*> functions_;
+  std::map<std::string, std::int32_t> known_;
+};
+
+// run("BEGIN") sends its text as if it stood in the driver's call. Lock SQL is known by what it says, whoever it is given to; this is for
+// the statements around it.
+void sendTexts(std::vector<Unit>& units) {
+  const TextParameters parameters = Senders(units).all();
+  for (Unit& u : units)
+    for (Function& f : u.functions)
+      for (HostCode& h : f.host)
+        for (HostCall& c : h.calls) {
+          const auto parameter = c.kind == HostCallKind::Function ? parameters.find(c.name) : parameters.end();
+          if (parameter == parameters.end() || static_cast<std::size_t>(parameter->second) >= c.binds.size()) continue;
+          const HostValue& v = unconverted(c.binds[static_cast<std::size_t>(parameter->second)]);
+          if (v.kind != HostValueKind::Text || v.text.empty()) continue;
+          HostPiece piece;
+          piece.text = v.text, piece.range = v.range;
+          if (v.range.known() && v.range.end - v.range.begin == v.text.size() + 2)  // between two quotes, byte for byte
+            piece.places.push_back({0, v.range.file, v.range.begin + 1});
+          c.texts.push_back({{std::move(piece)}});
+          c.binds.clear();
+          c.kind = HostCallKind::Execute;
+        }
+}
+
 std::string displayOf(const HostValue& v) {
   if (!v.constant.empty()) return v.constant;
   if (!v.name.empty() && v.args.empty()) return v.name;
@@ -324,6 +412,7 @@ class UnitLowering {
 }  // namespace
 
 void lowerHostSql(std::vector<Unit>& units, const std::function<std::string(const std::string& path)>& text) {
+  sendTexts(units);
   const PreparedStatements prepared = preparedIn(units);
   for (Unit& u : units) UnitLowering(u, prepared, text).run();
 }

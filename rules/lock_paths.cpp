@@ -20,9 +20,16 @@ std::string keyText(const LockStates& locks, KeyId key, EventId taken) {
   if ((text != "*" && text != "(*)" && text != "(*, *)") || taken < 0) return text;
   const LockEvent& e = locks.event(taken);
   if (e.call == nullptr || e.call->args.empty()) return text;
+  const std::int32_t host = e.statement->kind == StatementKind::HostCall ? e.statement->host_call : -1;
   std::string arguments;
-  for (const Expr& a : e.call->args) arguments += (arguments.empty() ? "" : ", ") + exprText(a);
-  return "(" + arguments + ")";
+  for (std::size_t i = 0; i < e.call->args.size(); ++i) {
+    if (host >= 0) {  // the connection that a wrapper is given is no part of the key
+      const HostCall& call = e.function->host[0].calls[static_cast<std::size_t>(host)];
+      if (i < call.bind_paths.size() && !call.bind_paths[i].empty()) continue;
+    }
+    arguments += (arguments.empty() ? "" : ", ") + exprText(e.call->args[i]);
+  }
+  return arguments.empty() ? text : "(" + arguments + ")";
 }
 
 std::string_view modeText(LockMode mode) { return mode == LockMode::Shared ? "shared" : "exclusive"; }

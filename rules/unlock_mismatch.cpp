@@ -46,7 +46,7 @@ bool sharesNumber(const KeyInfo& a, const KeyInfo& b) {
   if (single.parts.empty() || pair.parts.size() != 2) return false;
   const Value& v = stripCasts(single.parts[0]);
   const auto whole = constantInteger(v), high = constantInteger(pair.parts[0]), low = constantInteger(pair.parts[1]);
-  if (whole && high && low) return *whole == *low || *whole == ((*high << 32) | (*low & 0xFFFFFFFFLL));
+  if (whole && high && low) return *whole == *low || *whole == *high || *whole == ((*high << 32) | (*low & 0xFFFFFFFFLL));
   return !whole && (sameValue(v, stripCasts(pair.parts[1])) || sameValue(v, stripCasts(pair.parts[0])));
 }
 

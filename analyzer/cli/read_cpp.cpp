@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -24,6 +25,7 @@
 #include "model/lock_function.h"
 #include "program/keys.h"
 #include "source/compile_database.h"
+#include "source/include_roots.h"
 #include "source/parallel.h"
 #include "source/process.h"
 #include "source/search.h"
@@ -43,18 +45,9 @@ constexpr int kMostRounds = 8;
 constexpr int kDeepestInclude = 6;
 constexpr std::size_t kFewFiles = 20;         // that may be parsed for one name or header, however small the project
 constexpr std::size_t kShortestName = 4;  // of functions that are looked for in other files
-constexpr std::size_t kMostIncludeRoots = 48;
 constexpr std::size_t kStack = std::size_t{1} << 20;
 
-std::string lowerEnding(const std::string& path) { return lowered(fs::path(path).extension().string()); }
-
-bool isHeader(const std::string& path) {
-  const std::string e = lowerEnding(path);
-  return e == ".h" || e == ".hh" || e == ".hpp" || e == ".hxx" || e == ".h++" || e == ".inc" || e == ".ipp" || e == ".tpp" ||
-         e == ".inl" || e == ".tcc";
-}
-
-bool isC(const std::string& path) { return lowerEnding(path) == ".c"; }
+bool isC(const std::string& path) { return lowered(fs::path(path).extension().string()) == ".c"; }
 
 // Beside our own executable.
 std::string workerPath() {
@@ -106,7 +99,7 @@ std::vector<std::string> includedNames(std::string_view text) {
 struct CppReading::State {
   std::string worker;
   CompileDatabase database;
-  std::vector<std::string> include_roots;  // for files without a command
+  std::optional<std::vector<std::string>> include_roots;  // for files without a command; looked for when there is one
   std::set<std::string> done;              // files that were parsed, or included by one that was
   std::set<std::string> asked;             // names that were looked for
   std::set<std::string> stale;             // files that are not what the facts given to us were made of
@@ -136,15 +129,6 @@ CppReading::CppReading(CppInput input) : input_(std::move(input)), state_(std::m
       unread_.push_back({path, "not-read", why});
     break;
   }
-  // Folders that look like roots of includes: "include" and "src" wherever there are headers, and the root itself.
-  std::set<std::string> roots{input_.root};
-  for (const std::string& path : input_.paths) {
-    if (!isHeader(path)) continue;
-    for (fs::path p = fs::path(path).parent_path(); !p.empty(); p = p.parent_path())
-      if ((p.filename() == "include" || p.filename() == "src" || p.filename() == "inc") && roots.size() < kMostIncludeRoots)
-        roots.insert((fs::path(input_.root) / p).string());
-  }
-  state_->include_roots.assign(roots.begin(), roots.end());
 }
 
 CppReading::~CppReading() = default;
@@ -328,6 +312,8 @@ void CppReading::parse(std::vector<std::string> files) {
     }
     return;
   }
+  const auto commandOf = [&](const std::string& file) { return state_->database.of((fs::path(input_.root) / file).string()); };
+  if (!state_->include_roots && !std::ranges::all_of(files, commandOf)) state_->include_roots = includeRoots(input_.root, input_.paths);
   std::vector<Unit> units(files.size());
   std::vector<std::string> failures(files.size());
   parallelFor(files.size(), input_.threads, kStack, [&](std::size_t i) {
@@ -340,7 +326,7 @@ void CppReading::parse(std::vector<std::string> files) {
     request.arguments = {state_->worker, "--root", input_.root, "--file", files[i]};
     if (!input_.models.empty()) request.arguments.insert(request.arguments.end(), {"--models", hostModelsToJson(input_.models)});
     std::string note;
-    if (const CompileCommand* command = state_->database.of((fs::path(input_.root) / files[i]).string())) {
+    if (const CompileCommand* command = commandOf(files[i])) {
       request.arguments.insert(request.arguments.end(), {"--folder", command->folder, "--"});
       request.arguments.insert(request.arguments.end(), command->flags.begin(), command->flags.end());
       if (!command->refused.empty())
@@ -348,7 +334,7 @@ void CppReading::parse(std::vector<std::string> files) {
     } else {
       request.arguments.insert(request.arguments.end(),
                                {"--", "-x", isC(files[i]) ? "c" : "c++", isC(files[i]) ? "-std=gnu17" : "-std=gnu++20"});
-      for (const std::string& root : state_->include_roots) request.arguments.insert(request.arguments.end(), {"-I", root});
+      for (const std::string& root : *state_->include_roots) request.arguments.insert(request.arguments.end(), {"-I", root});
       request.arguments.insert(request.arguments.end(), {"-idirafter", "/usr/include/postgresql"});
     }
     request.input = text.text;

@@ -109,6 +109,41 @@ TEST_CASE("a function of a header is reported once, however many units include i
   CHECK(run.findings == std::vector<Reported>{{"guard.h", 3, "magic-key"}});
 }
 
+// The tree of the next two: the checked folder uses a header beside it and one of a folder "include" elsewhere.
+void writeRepository(const Project& p) {
+  p.write("app/db/lock.cpp",
+          "#include \"app/base/session.h\"\n#include <keys/number.h>\n#include <string>\n"
+          "void f(Session& s) { s.send(\"SELECT pg_advisory_lock(\" + std::to_string(kNumber) + \")\"); }\n");
+  p.write("app/base/session.h",
+          "#include <libpq-fe.h>\n#include <string>\nclass Session {\n  PGconn* c_;\n public:\n"
+          "  void send(const std::string& text) { PQclear(PQexec(c_, text.c_str())); }\n"
+          "  void other() { PQclear(PQexec(c_, \"SELECT pg_advisory_lock(5)\")); }\n};\n");
+  p.write("libs/keys/include/keys/number.h", "constexpr int kNumber = 7;\n");
+}
+
+const char* const kOneKey =
+    "bigint (7)  kNumber\n  defined at lock.cpp:4\n  lock.cpp:4 acquire session exclusive in f\n\n1 key\n";
+
+std::string keysOf(const Project& p, const std::string& folder) { return run({PGLOCKLINT_BIN, "keys", folder}, p.path()).out; }
+
+TEST_CASE("a part of a repository is checked with the headers of all of it, and they are not reported") {
+  const Project p;
+  writeRepository(p);
+  REQUIRE(run({"/usr/bin/env", "git", "init", "-q"}, p.path()).status == 0);
+  REQUIRE(run({"/usr/bin/env", "git", "add", "."}, p.path()).status == 0);
+  CHECK(keysOf(p, "app/db") == kOneKey);
+}
+
+TEST_CASE("a release without .git is followed up as far as it is built together") {
+  const Project p;
+  writeRepository(p);
+  for (const char* folder : {"release/app", "release"}) p.write(std::string(folder) + "/CMakeLists.txt", "");
+  fs::rename(p.path() / "app/db", p.path() / "release/app/db");
+  fs::rename(p.path() / "app/base", p.path() / "release/app/base");
+  fs::rename(p.path() / "libs/keys/include", p.path() / "release/include");
+  CHECK(keysOf(p, "release/app/db") == kOneKey);
+}
+
 TEST_CASE("text whose call is not followed is counted") {
   const Project p;
   p.write("a.cpp", "const char* const kSql[] = {\"SELECT pg_advisory_lock(7)\"};\n");

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "model/lock_function.h"
@@ -102,6 +103,26 @@ class Senders {
   std::map<std::string, std::int32_t> known_;
 };
 
+// What is written of a text, and holes for the rest.
+void addPieces(const HostValue& text, HostText& out, std::vector<HostValue>& holes) {
+  const HostValue& v = unconverted(text);
+  if (v.kind == HostValueKind::Concat) {
+    for (const HostValue& part : v.args) addPieces(part, out, holes);
+    return;
+  }
+  HostPiece piece;
+  piece.range = v.range;
+  if (v.kind != HostValueKind::Text) {
+    piece.hole = static_cast<std::int32_t>(holes.size());
+    holes.push_back(v);
+  } else {
+    piece.text = v.text;
+    if (v.range.known() && v.range.end - v.range.begin == v.text.size() + 2)  // between two quotes, byte for byte
+      piece.places.push_back({0, v.range.file, v.range.begin + 1});
+  }
+  out.pieces.push_back(std::move(piece));
+}
+
 // run("BEGIN") sends its text as if it stood in the driver's call. Lock SQL is known by what it says, whoever it is given to; this is for
 // the statements around it.
 void sendTexts(std::vector<Unit>& units) {
@@ -113,12 +134,12 @@ void sendTexts(std::vector<Unit>& units) {
           const auto parameter = c.kind == HostCallKind::Function ? parameters.find(c.name) : parameters.end();
           if (parameter == parameters.end() || static_cast<std::size_t>(parameter->second) >= c.binds.size()) continue;
           const HostValue& v = unconverted(c.binds[static_cast<std::size_t>(parameter->second)]);
-          if (v.kind != HostValueKind::Text || v.text.empty()) continue;
-          HostPiece piece;
-          piece.text = v.text, piece.range = v.range;
-          if (v.range.known() && v.range.end - v.range.begin == v.text.size() + 2)  // between two quotes, byte for byte
-            piece.places.push_back({0, v.range.file, v.range.begin + 1});
-          c.texts.push_back({{std::move(piece)}});
+          std::vector<HostText> texts;
+          const bool choice = v.kind == HostValueKind::Choice;
+          for (const HostValue& one : choice ? std::span(v.args) : std::span(&v, 1)) addPieces(one, texts.emplace_back(), c.holes);
+          const bool written = std::ranges::all_of(texts, [](const HostText& t) { return std::ranges::any_of(t.pieces, [](const HostPiece& p) { return !p.text.empty(); }); });
+          if (texts.empty() || !written) continue;
+          c.texts = std::move(texts);
           c.binds.clear();
           c.kind = HostCallKind::Execute;
         }

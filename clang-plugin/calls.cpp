@@ -731,10 +731,15 @@ void FunctionReader::guessed(const Expr& whole, const std::string& name, const s
     for (at = 0; at + 1 < arguments.size() && !isLockSql(values_.texts(arguments[at]));) ++at;
   const Texts texts = values_.texts(arguments[at]);
   setTexts(call, texts);
-  // As many values behind the text as it has placeholders: they are its values.
+  // As many values behind the text as it has placeholders, or a list that begins with them: they are its values.
   const unsigned wanted = placeholders(texts);
-  if (wanted > 0 && arguments.size() - at - 1 == wanted)
-    for (std::size_t i = at + 1; i < arguments.size(); ++i) call.binds.push_back(values_.value(arguments[i]));
+  std::vector<const Expr*> given(arguments.begin() + static_cast<std::ptrdiff_t>(at) + 1, arguments.end());
+  if (const auto list = llvm::find_if(given, [](const Expr* a) { return isTextList(a->getType()); }); list != given.end()) {
+    given = values_.elements(*list);
+    if (given.size() > wanted) given.resize(wanted);
+  }
+  if (wanted > 0 && given.size() == wanted)
+    for (const Expr* e : given) call.binds.push_back(values_.value(e));
   call.connection = object ? path(object) : at > 0 ? path(arguments[0]) : "";
   call.session_in_loop = madeInLoop(object, arguments);
   call.throws = throws;

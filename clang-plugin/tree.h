@@ -154,6 +154,8 @@ const clang::ValueDecl* namedBy(const Expr* e);
 const Expr* stripped(const Expr* e);
 // Characters, or an object of a string class: a known one, or one of the project's own.
 bool isTextType(clang::QualType t);
+// const char* const*, std::vector<std::string>, std::array<const char*, 2>: a list of texts.
+bool isTextList(clang::QualType t);
 // Of what clang could not resolve for want of a header: a call, by the bracket that it ends with; else an operator.
 bool isLostCall(const clang::RecoveryExpr& e, const clang::SourceManager& manager);
 // Whether an overloaded operator with this result puts texts behind one another: + and, of a project's own classes, ^.

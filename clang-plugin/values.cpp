@@ -353,6 +353,17 @@ bool isTextType(QualType t) {
   return record && isTextClass(*record);
 }
 
+bool isTextList(QualType t) {
+  if (t.isNull()) return false;
+  t = t.getNonReferenceType().getCanonicalType();
+  if (t->isPointerType()) return isPlainText(t->getPointeeType());
+  if (const auto* array = t->getAsArrayTypeUnsafe()) return isPlainText(array->getElementType());
+  const auto* record = dyn_cast_or_null<ClassTemplateSpecializationDecl>(t->getAsCXXRecordDecl());
+  if (!record || record->getTemplateArgs().size() == 0 || isTextClass(*record)) return false;
+  const TemplateArgument& element = record->getTemplateArgs()[0];
+  return element.getKind() == TemplateArgument::Type && isTextType(element.getAsType());
+}
+
 bool joinsTexts(OverloadedOperatorKind kind, QualType result) {
   return kind == OO_Plus ? isTextType(result) : kind == OO_Caret && !isPlainText(result) && isTextType(result);
 }

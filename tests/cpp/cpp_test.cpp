@@ -197,6 +197,22 @@ TEST_CASE("an unknown function that is given lock SQL runs it") {
   CHECK(run.report["coverage"].at("call_sites") == 2);
 }
 
+TEST_CASE("the values of a statement are those of the list that an unknown function is given with it") {
+  const Project p;
+  p.write("a.cpp",
+          "struct Connection;\nvoid run(Connection&, const char*, int, const char**);\n"
+          "void f(Connection& c) {\n  const char* list[2];\n  list[0] = \"7\";\n  list[1] = \"8\";\n"
+          "  run(c, \"SELECT pg_advisory_lock($1, $2)\", 2, list);\n}\n");
+  p.write("b.cpp",
+          "struct Connection;\nvoid run(Connection&, const char*, int, const char* const*);\n"
+          "void g(Connection& c) {\n  const char* list[] = {\"9\", \"10\", \"other\"};\n"
+          "  run(c, \"SELECT pg_advisory_lock($1, $2)\", 2, list);\n}\n");
+  const std::string keys = run({PGLOCKLINT_BIN, "keys", "."}, p.path()).out;
+  CHECK(keys.find("pair (7, 8)") != std::string::npos);
+  CHECK(keys.find("pair (9, 10)") != std::string::npos);
+  CHECK(keys.find("2 keys") != std::string::npos);
+}
+
 TEST_CASE("a hostile compile database loads, writes and leaks nothing") {
   const Project p, outside;
   p.write("a.cpp", kBare);

@@ -155,6 +155,7 @@ class FunctionReader {
   HostTruth truth(const Expr* e);
   HostTruth truthAt(const Expr* e);
   HostTruth variableTruth(const Expr* e);
+  HostTruth numberTruth(const Expr* e);
   HostTruth compared(const Expr* left, const Expr* right, bool equal);
   // The call whose first row's first column an expression is, as text, field or boolean; -1: none.
   std::int32_t firstField(const Expr* e);
@@ -165,6 +166,8 @@ class FunctionReader {
   // The truth that this text is 't', or nothing is known.
   HostTruth textTruth(const Expr* text, llvm::StringRef literal);
   // Whether an optional or a pointer that is given this value holds something.
+  // What a function that answers with a number returns: true where it is not 0.
+  HostTruth numberReturned(const Expr* value);
   HostTruth engaged(const Expr* e);
   bool expanded(const clang::VarDecl& v) const;
 

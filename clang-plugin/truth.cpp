@@ -84,6 +84,9 @@ bool isBoolean(QualType t) {
   return record && qualifiedName(*record) == "std::optional" && !pointedTo(t).isNull() && pointedTo(t)->isBooleanType();
 }
 
+// C's booleans.
+bool isTruthNumber(QualType t) { return t->isIntegerType() && !t->isBooleanType() && !t->isEnumeralType() && !t->isAnyCharacterType(); }
+
 bool isNullConstant(const Expr* e, ASTContext& context) {
   return e && !e->isValueDependent() && e->isNullPointerConstant(context, Expr::NPC_NeverValueDependent) != Expr::NPCK_NotNull;
 }
@@ -270,7 +273,8 @@ HostTruth FunctionReader::compared(const Expr* left, const Expr* right, bool equ
       }
       return text ? signedBy(textTruth(text, llvm::StringRef(&c, 1))) : HostTruth{};
     }
-    if (isNullConstant(right, context_) || isClass(right, "std::nullopt_t"))
+    const bool numbers = left->getType()->isIntegerType();
+    if ((!numbers && isNullConstant(right, context_)) || isClass(right, "std::nullopt_t"))
       return negated(signedBy(variableNamed(isHandle(left->getType()) || isPointerLikeType(left->getType()) ? heldName(path(left)) : "")));
     Expr::EvalResult n;
     if (!right->isValueDependent() && right->getType()->isIntegralOrEnumerationType() &&
@@ -289,6 +293,7 @@ HostTruth FunctionReader::compared(const Expr* left, const Expr* right, bool equ
             return signedBy(textTruth(objectOf(of), literal->getString()));
         if (compares) return {};
       }
+      if (zero && isTruthNumber(of->getType())) return signedBy(negated(truth(of)));
       if (isBoolean(left->IgnoreParenImpCasts()->getType()) && (zero || n.Val.getInt() == 1)) {
         HostTruth t = truth(left->IgnoreParenImpCasts());
         return signedBy(zero ? negated(std::move(t)) : std::move(t));
@@ -300,6 +305,17 @@ HostTruth FunctionReader::compared(const Expr* left, const Expr* right, bool equ
 
 bool FunctionReader::expanded(const VarDecl& v) const {
   return v.hasLocalStorage() && !isa<ParmVarDecl>(v) && v.getType()->isBooleanType() && onlySource(v);
+}
+
+// `int ok = a == b;`, `int ok = run(…);`: a local that is given nothing else, and that for its truth alone.
+HostTruth FunctionReader::numberTruth(const Expr* e) {
+  const auto* ref = dyn_cast<DeclRefExpr>(e);
+  const auto* v = ref ? dyn_cast<VarDecl>(ref->getDecl()) : nullptr;
+  const Expr* source = v && v->hasLocalStorage() && !isa<ParmVarDecl>(v) ? onlySource(*v) : nullptr;
+  if (!source || (!source->isKnownToHaveBooleanValue() && !isa<CallExpr>(stripped(source))) || !resolving_.insert(v).second) return {};
+  HostTruth t = truth(source);
+  resolving_.erase(v);
+  return t;
 }
 
 HostTruth FunctionReader::variableTruth(const Expr* e) {
@@ -398,6 +414,7 @@ HostTruth FunctionReader::truthAt(const Expr* written) {
         Expr::EvalResult n;
         if (e->EvaluateAsRValue(n, context_) && n.Val.isInt()) return constantTruth(n.Val.getInt() != 0);
       }
+    if (isTruthNumber(e->getType())) return numberTruth(e);
     return isBoolean(e->getType()) || (isHandle(e->getType()) && !isResultHandle(e->getType())) ? variableTruth(e) : HostTruth{};
   }
   const auto* c = dyn_cast<CallExpr>(e);
@@ -417,12 +434,24 @@ HostTruth FunctionReader::truthAt(const Expr* written) {
       return field >= 0 ? ofCall(HostTruthKind::Answer, field) : truth(object);
     }
   }
-  if (!isBoolean(c->getType())) return isHandle(c->getType()) && callee && !isResultHandle(c->getType()) ? variableNamed(heldName(path(c))) : HostTruth{};
-  if (const std::int32_t field = firstField(e); field >= 0) return ofCall(HostTruthKind::Answer, field);
+  const bool number = isTruthNumber(c->getType());
+  if (!number && !isBoolean(c->getType()))
+    return isHandle(c->getType()) && callee && !isResultHandle(c->getType()) ? variableNamed(heldName(path(c))) : HostTruth{};
+  if (const std::int32_t field = number ? -1 : firstField(e); field >= 0) return ofCall(HostTruthKind::Answer, field);
   if (const auto at = calls_at_.find(e); at != calls_at_.end())
-    for (const std::int32_t index : at->second)
-      if (code_.calls[static_cast<std::size_t>(index)].kind == HostCallKind::Function) return ofCall(HostTruthKind::Answer, index);
+    for (const std::int32_t index : at->second) {
+      const HostCall& call = code_.calls[static_cast<std::size_t>(index)];
+      const bool own = call.kind == HostCallKind::Function || (call.kind == HostCallKind::Execute && !call.name.empty());
+      if (own) return ofCall(HostTruthKind::Answer, index);
+    }
   return {};
+}
+
+HostTruth FunctionReader::numberReturned(const Expr* value) {
+  Expr::EvalResult n;
+  if (value->EvaluateAsInt(n, context_, Expr::SE_NoSideEffects)) return constantTruth(n.Val.getInt() != 0);
+  const Expr* e = stripped(value);
+  return e->isKnownToHaveBooleanValue() || isa<CallExpr>(e) || isa<DeclRefExpr>(e) ? truth(e) : HostTruth{};
 }
 
 HostTruth FunctionReader::engaged(const Expr* written) {

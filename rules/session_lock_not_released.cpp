@@ -72,6 +72,13 @@ bool returnsObject(const FunctionLocks& f) {
   return std::any_of(aliases.begin(), aliases.end(), [](const HostAlias& a) { return a.path == "return" && !a.target.empty(); });
 }
 
+// The connection is taken from somewhere for this function alone, and goes back there.
+bool isObtained(const FunctionLocks& f) {
+  if (!isHost(f) || !isLocalPath(f.session)) return false;
+  const std::vector<HostCall>& calls = f.function->host[0].calls;
+  return std::any_of(calls.begin(), calls.end(), [&](const HostCall& c) { return c.kind == HostCallKind::Obtain && c.connection == f.session; });
+}
+
 // The lock is part of what the function returns: true only with it, or a value that without it is missing.
 bool handsOn(const FunctionLocks& f, const Leak& leak) {
   bool held_true = false, other = false, value_with = true, value_without = false;
@@ -86,6 +93,7 @@ bool handsOn(const FunctionLocks& f, const Leak& leak) {
       else value_without |= returnsValue(*f.function, w.range);
     }
   }
+  if (isHost(f) && isObtained(f)) return false;  // to whoever gets the connection next
   if (held_true && !other) return true;
   const std::string& type = f.function->returns;
   if (isHost(f)) return returnsObject(f) && heldOnAllReturns(f, leak);
@@ -169,13 +177,6 @@ void reportLeak(const FunctionLocks& f, const Leak& leak, const LockStates& lock
   for (std::size_t i = 1; i < ways.size() && i < 4; ++i)
     finding.related.push_back(report.place(f.unit, firstLine(ways[i]->range), fmt::format("so too: {}", wayText(f, *ways[i]))));
   if (release != nullptr) addStep(report, finding, release->unit, release->range, "only this path releases it");
-}
-
-// The connection is taken from somewhere for this function alone, and goes back there.
-bool isObtained(const FunctionLocks& f) {
-  if (!isHost(f) || !isLocalPath(f.session)) return false;
-  const std::vector<HostCall>& calls = f.function->host[0].calls;
-  return std::any_of(calls.begin(), calls.end(), [&](const HostCall& c) { return c.kind == HostCallKind::Obtain && c.connection == f.session; });
 }
 
 // The guard that took the lock is given to another function, or moved into another object: whoever has it now may release.

@@ -175,7 +175,7 @@ struct HostCall {
 enum class HostTruthKind {
   Unknown,
   Constant,  // value
-  Answer,    // the boolean that call `call` answers: the first column of its first row; what a function returns
+  Answer,    // the boolean that call `call` answers: the first column of its first row; what a function of the program returns
   Success,   // call `call` raised no error (PQresultStatus(r) == PGRES_TUPLES_OK)
   Variable,  // name: path of a bool, or of a pointer or optional that is tested (engaged; of a field with "?" behind it: "this.c_?")
   Not, And, Or,  // args
@@ -199,7 +199,7 @@ struct HostTruth {
 enum class HostStepKind {
   Assign,     // `target`, a path, becomes `truth`; also the engaged state of an optional or a pointer
   Condition,  // the last event of its block: the block's True and False edges are taken by `truth`
-  Return,     // truth: of a function that returns bool
+  Return,     // truth: of a function that returns bool, or a number (true where it is not 0)
   Throw,      // target: the type, as written; empty: throw;
   Exit,       // the process ends: std::exit, abort
 };

@@ -241,7 +241,7 @@ int whole(PGconn* c) try { Guard g(c); work(); return 1; } catch (...) { PQreset
         "b: reset <parameter 0> -> c\n"
         "c:\n");
   CHECK(shape(function(unit, "whole")) ==
-        "a: Guard <local g>; work <>; Guard's destructor <local g>; return | b\n"
+        "a: Guard <local g>; work <>; Guard's destructor <local g>; return true | b\n"
         "b: Guard's destructor <local g> -> c\n"
         "c: reset <parameter 0>; throw\n");
 }
@@ -402,7 +402,7 @@ void jump(PGconn* c) {
                          {"-x", "c"});
   CHECK(shape(function(unit, "cleanup")) ==
         "a: pg_advisory_lock <parameter 0> -> b, c\n"
-        "b: disconnect <parameter 0>; return\n"
+        "b: disconnect <parameter 0>; return true\n"
         "c: reset <parameter 0> -> b\n");
   CHECK(shape(function(unit, "jump")) ==
         "a: -> b, c\n"

@@ -212,7 +212,7 @@ std::vector<Event> FunctionReader::stepsOf(const Stmt& s) {
     const auto* v = ref ? dyn_cast<VarDecl>(ref->getDecl()) : nullptr;
     if ((v && (expanded(*v) || !v->getType()->isReferenceType()) && v->hasLocalStorage() && onlySource(*v)) || isResultHandle(type))
       return out;
-    if (!type->isBooleanType() && !(type->isPointerType() && isHandle(type))) return out;
+    if (!type->isBooleanType() && !(type->isPointerType() && mayBeHandle(type))) return out;
     const std::string target = path(two->getLHS());
     if (two->getOpcode() == BO_Assign) {
       assigned(target, type, two->getRHS(), range(), out);
@@ -622,7 +622,7 @@ class FunctionReader::Blocks {
     if (!field || !init.getInit()) return;
     std::vector<Event> out;
     const std::string path = "this." + field->getNameAsString();
-    if (!reader_.isResultHandle(field->getType()) && (field->getType()->isBooleanType() || isHandle(field->getType())))
+    if (!reader_.isResultHandle(field->getType()) && (field->getType()->isBooleanType() || mayBeHandle(field->getType())))
       reader_.assigned(path, field->getType(), init.getInit(), reader_.places_.range(init.getSourceRange()), out);
     reader_.assignedFields(path, init.getInit(), out);
     for (const Event& e : out) put(e);

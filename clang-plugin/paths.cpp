@@ -104,6 +104,8 @@ bool isHandle(QualType t) {
   return isObject(t) || (!inner.isNull() && (inner->isRecordType() || isPointerLikeType(inner)));
 }
 
+bool mayBeHandle(QualType t) { return isHandle(t) || (!t.isNull() && t.getNonReferenceType()->isVoidPointerType()); }
+
 bool isLambdaBody(const FunctionDecl& f) {
   const auto* method = dyn_cast<CXXMethodDecl>(&f);
   return method && method->getParent()->isLambda();

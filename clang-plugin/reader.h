@@ -226,6 +226,7 @@ const clang::CXXRecordDecl* handledClass(clang::QualType t);
 const clang::RecordDecl* handledRecord(clang::QualType t);
 bool isPointerLikeType(clang::QualType t);       // std::unique_ptr<T>, std::optional<T>
 bool isHandle(clang::QualType t);                // also a raw pointer or reference to an object
+bool mayBeHandle(clang::QualType t);             // also a void *, as headers hide PGconn
 bool isConnection(clang::QualType t);            // a session, or a handle of one
 bool isTransaction(clang::QualType t);
 bool isObject(clang::QualType t);                // of a class that is no text

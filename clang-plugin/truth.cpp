@@ -275,7 +275,7 @@ HostTruth FunctionReader::compared(const Expr* left, const Expr* right, bool equ
     }
     const bool numbers = left->getType()->isIntegerType();
     if ((!numbers && isNullConstant(right, context_)) || isClass(right, "std::nullopt_t"))
-      return negated(signedBy(variableNamed(isHandle(left->getType()) || isPointerLikeType(left->getType()) ? heldName(path(left)) : "")));
+      return negated(signedBy(variableNamed(mayBeHandle(left->getType()) || isPointerLikeType(left->getType()) ? heldName(path(left)) : "")));
     Expr::EvalResult n;
     if (!right->isValueDependent() && right->getType()->isIntegralOrEnumerationType() &&
         right->EvaluateAsInt(n, context_, Expr::SE_NoSideEffects)) {
@@ -415,7 +415,7 @@ HostTruth FunctionReader::truthAt(const Expr* written) {
         if (e->EvaluateAsRValue(n, context_) && n.Val.isInt()) return constantTruth(n.Val.getInt() != 0);
       }
     if (isTruthNumber(e->getType())) return numberTruth(e);
-    return isBoolean(e->getType()) || (isHandle(e->getType()) && !isResultHandle(e->getType())) ? variableTruth(e) : HostTruth{};
+    return isBoolean(e->getType()) || (mayBeHandle(e->getType()) && !isResultHandle(e->getType())) ? variableTruth(e) : HostTruth{};
   }
   const auto* c = dyn_cast<CallExpr>(e);
   if (!c) return {};

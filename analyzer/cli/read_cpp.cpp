@@ -23,6 +23,7 @@
 #include "model/facts_json.h"
 #include "model/facts_section.h"
 #include "model/lock_function.h"
+#include "program/host_paths.h"
 #include "program/keys.h"
 #include "source/compile_database.h"
 #include "source/include_roots.h"
@@ -393,13 +394,14 @@ sql::RelevantNames CppReading::names() const {
 std::vector<Unit> CppReading::units() {
   std::vector<Unit> units = std::move(parsed_);
   std::ranges::sort(units, {}, [](const Unit& u) { return u.files[0]; });
-  // A function of a header is seen by every unit that includes it: the first one keeps it.
-  std::set<std::tuple<std::string, std::uint32_t>> seen;
+  // A function of a header is seen by every unit that includes it: the first one keeps it. What the compiler writes stands where its class
+  // does, constructor and destructor in one place.
+  std::set<std::tuple<std::string, std::uint32_t, bool>> seen;
   for (Unit& u : units) {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < u.functions.size(); ++i) {
       const Function& f = u.functions[i];
-      const bool first = f.kind != FunctionKind::HostFunction || seen.emplace(u.files[f.range.file], f.range.begin).second;
+      const bool first = f.kind != FunctionKind::HostFunction || seen.emplace(u.files[f.range.file], f.range.begin, isHostDestructor(f)).second;
       if (first && kept != i) u.functions[kept] = std::move(u.functions[i]);
       kept += first;
     }

@@ -834,9 +834,10 @@ class Flow {
 
   // What is tested is the session's handle itself, or owns it: where it is null there is no session, and nothing is held on it. Another
   // pointer to it (a guard's, of the connection that it was given) says nothing, nor does one that was set to null.
-  bool leadsToSession(std::string_view tested) const {
+  bool leadsToSession(std::string_view tested) const { return leadsTo(candidate_.session, tested); }
+  static bool leadsTo(std::string_view session, std::string_view tested) {
     if (tested.ends_with('?')) tested.remove_suffix(1);
-    return isWithin(candidate_.session, tested);
+    return isWithin(session, tested);
   }
   // False: that cannot be, for a lock is held.
   static bool withoutSession(LockState& s) {
@@ -1204,7 +1205,8 @@ class Flow {
       const std::string here = inCaller(f.text, id);
       if (here.empty()) continue;
       const auto settled = known(s, here);
-      if (settled ? *settled != f.value : !f.value && leadsToSession(here) && !withoutSession(s)) return false;
+      const bool session = leadsToSession(here) || (isWithin(here, candidate_.session) && leadsTo(reader_.candidates()[at(states_.event(id).summary)].session, f.text));
+      if (settled ? *settled != f.value : !f.value && session && !withoutSession(s)) return false;
       learn(s, {here, {here}, f.value});
       if (isShared(here) && !known(s, kSet + here)) learn(s, {kFound + here, {}, f.value});
     }

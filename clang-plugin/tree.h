@@ -109,7 +109,7 @@ class ValueReader {
     std::vector<const Expr*> arguments;
   };
 
-  void assignedElements(const clang::VarDecl& v, std::vector<const Expr*>& elements) const;
+  void assignedElements(const clang::VarDecl& v, const Expr* use, std::vector<const Expr*>& elements) const;
   HostValue valueAt(const Expr* e);
   HostValue constantOr(HostValue v, const Expr* e);
   std::optional<HostValue> constant(const Expr* e);

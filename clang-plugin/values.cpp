@@ -824,21 +824,66 @@ std::vector<const Expr*> ValueReader::elements(const Expr* array) {
   std::vector<const Expr*> result;
   if (list)
     for (const Expr* i : list->inits()) result.push_back(i);
-  if (v && v->isLocalVarDecl() && v->getType()->isArrayType()) assignedElements(*v, result);
+  if (v && v->isLocalVarDecl() && v->getType()->isArrayType()) assignedElements(*v, ref, result);
   return result;
 }
 
-// params[0] = "7"; params[1] = buffer: what elements of a local array are given one by one; a null one is given several things.
-void ValueReader::assignedElements(const VarDecl& v, std::vector<const Expr*>& elements) const {
+namespace {
+
+// Where statements lie in a function: in which order they are written, and in what.
+class Order {
+ public:
+  explicit Order(const Stmt* body) { walk(body, nullptr, 0); }
+
+  bool complete() const { return steps_ < kMaxSteps; }
+  const std::vector<const Stmt*>& all() const { return all_; }
+  // Nothing but what is written between them can run between them, and none of `other` runs: the assignment is a statement of a block
+  // that holds the use, no label lets anybody in behind it, and no loop around the use alone brings it back from one of the others.
+  bool reaches(const Stmt* assignment, const Stmt* use, const std::vector<const Stmt*>& others) const {
+    const Place &from = places_.at(assignment), &to = places_.at(use);
+    if (from.at > to.at || !isa_and_nonnull<CompoundStmt>(from.parent) || !isIn(to, places_.at(from.parent))) return false;
+    for (std::size_t i = from.at; i < to.at; ++i)
+      if (isa<LabelStmt, clang::SwitchCase>(all_[i])) return false;
+    for (const Stmt* other : others) {
+      const Place& o = places_.at(other);
+      if (o.at > from.at && o.at < to.at) return false;
+      for (const Stmt* around = to.parent; around && around != from.parent; around = places_.at(around).parent)
+        if (isa<ForStmt, WhileStmt, DoStmt, CXXForRangeStmt>(around) && isIn(o, places_.at(around))) return false;
+    }
+    return true;
+  }
+  bool knows(const Stmt* s) const { return places_.contains(s); }
+
+ private:
+  struct Place {
+    const Stmt* parent = nullptr;
+    std::size_t at = 0, end = 0;
+  };
+  static bool isIn(const Place& inner, const Place& outer) { return inner.at >= outer.at && inner.at < outer.end; }
+
+  void walk(const Stmt* s, const Stmt* parent, int depth) {
+    if (!s || depth > 400 || ++steps_ >= kMaxSteps) return;
+    const auto [place, fresh] = places_.try_emplace(s, Place{parent, all_.size(), 0});
+    if (!fresh) return;
+    all_.push_back(s);
+    for (const Stmt* child : s->children()) walk(child, s, depth + 1);
+    places_.at(s).end = all_.size();
+  }
+
+  std::map<const Stmt*, Place> places_;
+  std::vector<const Stmt*> all_;
+  int steps_ = 0;
+};
+
+}  // namespace
+
+// params[0] = "7"; params[1] = buffer: what elements of a local array are given one by one, before it is used; a null one may hold several things.
+void ValueReader::assignedElements(const VarDecl& v, const Expr* use, std::vector<const Expr*>& elements) const {
   const auto* size = context_.getAsConstantArrayType(v.getType());
   if (!size || size->getSize().ugt(64) || !function_ || !function_->getBody()) return;
-  std::set<std::size_t> seen;
-  std::vector<const Stmt*> work{function_->getBody()};
-  for (int steps = 0; !work.empty() && steps < kMaxSteps; ++steps) {
-    const Stmt* s = work.back();
-    work.pop_back();
-    if (!s) continue;
-    work.insert(work.end(), s->child_begin(), s->child_end());
+  const Order order(function_->getBody());
+  std::map<std::size_t, std::vector<const Stmt*>> assignments;
+  for (const Stmt* s : order.all()) {
     const auto* assign = dyn_cast<clang::BinaryOperator>(s);
     const auto* element = assign && assign->isAssignmentOp() ? dyn_cast<ArraySubscriptExpr>(stripped(assign->getLHS())) : nullptr;
     const auto* ref = element ? dyn_cast<DeclRefExpr>(stripped(element->getBase())) : nullptr;
@@ -849,10 +894,19 @@ void ValueReader::assignedElements(const VarDecl& v, std::vector<const Expr*>& e
       return;
     }
     const std::size_t at = index.Val.getInt().getLimitedValue();
-    if (at >= size->getSize().getLimitedValue()) continue;
+    if (at < size->getSize().getLimitedValue()) assignments[at].push_back(s);
+  }
+  for (const auto& [at, all] : assignments) {
     if (elements.size() <= at) elements.resize(at + 1, nullptr);
-    const bool only = seen.insert(at).second && (!elements[at] || isa<ImplicitValueInitExpr>(elements[at]));
-    elements[at] = only ? assign->getRHS() : nullptr;
+    const Stmt* holds = all.size() == 1 && (!elements[at] || isa<ImplicitValueInitExpr>(elements[at])) ? all[0] : nullptr;
+    if (!holds && order.complete() && use && order.knows(use))
+      for (const Stmt* s : all) {
+        std::vector<const Stmt*> others;
+        llvm::copy_if(all, std::back_inserter(others), [&](const Stmt* o) { return o != s; });
+        if (order.reaches(s, use, others)) holds = s;
+      }
+    const auto* assign = dyn_cast_or_null<clang::BinaryOperator>(holds);
+    elements[at] = assign && assign->getOpcode() == clang::BO_Assign ? assign->getRHS() : nullptr;
   }
 }
 

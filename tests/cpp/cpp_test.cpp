@@ -213,6 +213,25 @@ TEST_CASE("the values of a statement are those of the list that an unknown funct
   CHECK(keys.find("2 keys") != std::string::npos);
 }
 
+TEST_CASE("elements of a list that are assigned several times hold what was assigned last, if that is certain") {
+  const auto keys = [](const std::string& between) {
+    const Project p;
+    p.write("a.cpp",
+            "struct Connection;\nvoid run(Connection&, const char*, int, const char**);\nvoid again(Connection&, const char**);\n"
+            "void f(Connection& c, int n) {\n  const char* list[2];\n  list[0] = \"1\";\n  again(c, list);\n"
+            "  list[0] = \"7\";\n  list[1] = \"8\";\n" + between + "}\n");
+    return run({PGLOCKLINT_BIN, "keys", "."}, p.path()).out;
+  };
+  const std::string call = "  run(c, \"SELECT pg_advisory_lock($1, $2)\", 2, list);\n";
+  const auto certain = [&](const std::string& between) { return keys(between).find("pair (7, 8)") != std::string::npos; };
+  CHECK(certain(call));
+  CHECK(certain("if (n) {\n" + call + "}\n"));
+  CHECK(certain(call + "list[0] = \"9\";\n"));
+  CHECK_FALSE(certain("if (n) list[0] = \"9\";\n" + call));
+  CHECK_FALSE(certain("while (n--) {\n" + call + "list[0] = \"9\";\n}\n"));
+  CHECK_FALSE(certain("again:\n" + call + "if (n--) { list[0] = \"9\"; goto again; }\n"));
+}
+
 TEST_CASE("a hostile compile database loads, writes and leaks nothing") {
   const Project p, outside;
   p.write("a.cpp", kBare);

@@ -416,7 +416,9 @@ std::vector<FunctionReader::ObjectEnd> FunctionReader::endOfTemporary(const Expr
       construct && isPointerLikeType(construct->getType()) && construct->getNumArgs() == 1 &&
       construct->getConstructor()->isCopyOrMoveConstructor())
     return {};  // an argument that was moved into, or shares: who is called has it
-  if (isPointerLikeType(core->getType()) && !path(core).starts_with("made ")) return {};  // c_ = std::make_unique<T>(): that has it
+  const CXXRecordDecl* record = core->getType()->getAsCXXRecordDecl();
+  const bool moves = isPointerLikeType(core->getType()) || (record && record->hasDefinition() && record->hasMoveConstructor());
+  if (moves && !path(core).starts_with("made ")) return {};  // c_ = std::make_unique<T>(), return Guard(c) as an optional: that has it
   return endOf(e->getType(), path(core), places_.range(core->getExprLoc(), core->getExprLoc()), core, false);
 }
 

@@ -474,6 +474,10 @@ HostTruth FunctionReader::engaged(const Expr* written) {
     if (named(callee, {"move", "forward"}) && cast<CallExpr>(e)->getNumArgs() == 1) return engaged(cast<CallExpr>(e)->getArg(0));
     if (objectOf(e) && isPointerLikeType(objectOf(e)->getType()) && named(callee, {"get", "release"}))
       return variableNamed(heldName(path(objectOf(e))));
+    if (const auto at = calls_at_.find(e); at != calls_at_.end())
+      for (const std::int32_t index : at->second)  // as the function leaves it
+        if (const HostCall& call = code_.calls[static_cast<std::size_t>(index)]; call.kind == HostCallKind::Function && !call.made.empty())
+          return variableNamed(heldName(call.made));
     return {};
   }
   if (isa<DeclRefExpr>(e) || isa<MemberExpr>(e)) {

@@ -604,7 +604,7 @@ class FunctionReader::Blocks {
     if (!value || type->isDependentType()) return step;
     if (type->isBooleanType())
       step.truth = reader_.truth(value);
-    else if (type->isIntegerType() && !type->isEnumeralType() && !value->isValueDependent())
+    else if (isTruthNumber(type) && !value->isValueDependent())
       step.truth = reader_.numberReturned(value);
     else if ((isPointerLikeType(type) || type->isPointerType()) && isHandle(type) && !reader_.isResultHandle(type))
       put(reader_.addStep(HostStepKind::Assign, step.range, "return", reader_.engaged(value)));

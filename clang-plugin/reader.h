@@ -165,9 +165,9 @@ class FunctionReader {
   const Expr* throughVariable(const Expr* e);
   // The truth that this text is 't', or nothing is known.
   HostTruth textTruth(const Expr* text, llvm::StringRef literal);
-  // Whether an optional or a pointer that is given this value holds something.
   // What a function that answers with a number returns: true where it is not 0.
   HostTruth numberReturned(const Expr* value);
+  // Whether an optional or a pointer that is given this value holds something.
   HostTruth engaged(const Expr* e);
   bool expanded(const clang::VarDecl& v) const;
 
@@ -226,6 +226,7 @@ const clang::CXXRecordDecl* handledClass(clang::QualType t);
 const clang::RecordDecl* handledRecord(clang::QualType t);
 bool isPointerLikeType(clang::QualType t);       // std::unique_ptr<T>, std::optional<T>
 bool isHandle(clang::QualType t);                // also a raw pointer or reference to an object
+bool isTruthNumber(clang::QualType t);           // a number that may be taken for a truth, as in C
 bool mayBeHandle(clang::QualType t);             // also a void *, as headers hide PGconn
 bool isConnection(clang::QualType t);            // a session, or a handle of one
 bool isTransaction(clang::QualType t);

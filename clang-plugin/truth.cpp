@@ -84,14 +84,13 @@ bool isBoolean(QualType t) {
   return record && qualifiedName(*record) == "std::optional" && !pointedTo(t).isNull() && pointedTo(t)->isBooleanType();
 }
 
-// C's booleans.
-bool isTruthNumber(QualType t) { return t->isIntegerType() && !t->isBooleanType() && !t->isEnumeralType() && !t->isAnyCharacterType(); }
-
 bool isNullConstant(const Expr* e, ASTContext& context) {
   return e && !e->isValueDependent() && e->isNullPointerConstant(context, Expr::NPC_NeverValueDependent) != Expr::NPCK_NotNull;
 }
 
 }  // namespace
+
+bool isTruthNumber(QualType t) { return t->isIntegerType() && !t->isBooleanType() && !t->isEnumeralType() && !t->isAnyCharacterType(); }
 
 // A local variable that is given one thing only, replaced by that.
 const Expr* FunctionReader::throughVariable(const Expr* e) {

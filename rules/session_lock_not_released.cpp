@@ -81,6 +81,7 @@ bool isObtained(const FunctionLocks& f) {
 
 // The lock is part of what the function returns: true only with it, or a value that without it is missing.
 bool handsOn(const FunctionLocks& f, const Leak& leak) {
+  if (isObtained(f)) return false;  // whoever gets the connection next has it
   bool held_true = false, other = false, value_with = true, value_without = false;
   for (const WayOut& w : f.ways_out) {
     if (!isNormal(w)) continue;
@@ -93,7 +94,6 @@ bool handsOn(const FunctionLocks& f, const Leak& leak) {
       else value_without |= returnsValue(*f.function, w.range);
     }
   }
-  if (isHost(f) && isObtained(f)) return false;  // to whoever gets the connection next
   if (held_true && !other) return true;
   const std::string& type = f.function->returns;
   if (isHost(f)) return returnsObject(f) && heldOnAllReturns(f, leak);

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "model/ascii.h"
+#include "source/discover.h"
 #include "source/read_file.h"
 
 namespace pglocklint {
@@ -44,8 +44,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kJoined{
 constexpr std::array<const char*, 3> kSystemRoots{"/usr/include", "/usr/local/include", "/usr/lib/gcc"};
 
 bool isSource(const std::string& path) {
-  constexpr std::array<std::string_view, 10> kEndings{".c", ".cc", ".cpp", ".cxx", ".c++", ".h", ".hh", ".hpp", ".hxx", ".sql"};
-  return std::find(kEndings.begin(), kEndings.end(), lowered(fs::path(path).extension().string())) != kEndings.end();
+  const FileKind kind = fileKind(path);
+  return kind == FileKind::Sql || kind == FileKind::Cpp;
 }
 
 bool startsWithOneOf(std::string_view s, const auto& list) {

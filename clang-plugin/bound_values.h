@@ -1,4 +1,4 @@
-// Values that reach a statement otherwise than as arguments beside its text: bound by calls that follow, or inside of the server.
+// Values that reach a statement otherwise than as arguments beside its text: bound by calls that follow, or by the server's own call convention.
 #pragma once
 #include <optional>
 #include <string>
@@ -21,10 +21,5 @@ struct ServerCall {
 
 // DirectFunctionCall2(pg_advisory_lock_int4, …): nullopt if the C function is not behind a lock function.
 std::optional<ServerCall> serverFunctionCall(ValueReader& values, const std::vector<const Expr*>& arguments, int first_bind);
-
-// LockAcquire(&tag, …) and LockRelease(&tag, …) with a tag that SET_LOCKTAG_ADVISORY made as the SQL functions make theirs; nullopt for
-// tags that no SQL function makes, and for tags that are not followed.
-std::optional<ServerCall> lockTagCall(ValueReader& values, clang::ASTContext& context, const clang::FunctionDecl& function, const Expr& call,
-                                      const std::string& name, const std::vector<const Expr*>& arguments);
 
 }  // namespace pglocklint::extract

@@ -252,6 +252,13 @@ constexpr std::array kSources{
     NamedSource{"absl::Hash", Source::Hash},
     NamedSource{"absl::HashOf", Source::Hash},
     NamedSource{"qHash", Source::Hash},
+    NamedSource{"string_hash", Source::Hash},
+    NamedSource{"tag_hash", Source::Hash},
+    NamedSource{"hash_any", Source::Hash},
+    NamedSource{"hash_any_extended", Source::Hash},
+    NamedSource{"hash_bytes", Source::Hash},
+    NamedSource{"hash_bytes_extended", Source::Hash},
+    NamedSource{"hash_uint32", Source::Hash},
     NamedSource{"std::chrono::system_clock::now", Source::Clock},
     NamedSource{"std::chrono::_V2::system_clock::now", Source::Clock},
     NamedSource{"std::chrono::steady_clock::now", Source::Clock},
@@ -352,8 +359,10 @@ const CallModel* findCallModel(std::string_view scope, std::string_view name) {
   return nullptr;
 }
 
+bool isInsideServer(const CallModel& m) { return m.role == Role::ServerFunction || m.role == Role::LockTag || m.name.starts_with("SPI_"); }
+
 bool raisesErrors(const CallModel& m) {
-  if (m.role == Role::ServerFunction || m.role == Role::LockTag || m.name.starts_with("SPI_")) return true;
+  if (isInsideServer(m)) return true;
   return !m.scope.empty() && !m.scope.starts_with("QSql");  // the others of no scope are C; Qt tells by what it returns
 }
 

@@ -61,6 +61,8 @@ const CallModel* findCallModel(std::string_view scope, std::string_view name);
 
 // Whether an error of such a call leaves it as an exception, or inside of the server as ereport's jump.
 bool raisesErrors(const CallModel& model);
+// A call of the server's own code: its session is that of the process.
+bool isInsideServer(const CallModel& model);
 
 // What a project says of its own functions.
 class ProjectModels {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "bound_values.h"
+#include "lock_tags.h"
 #include "model/ascii.h"
 #include "model/lock_function.h"
 #include "reader.h"
@@ -16,6 +17,7 @@ using namespace clang;
 namespace {
 
 constexpr std::size_t kMostBinds = 64;
+constexpr char kServerSession[] = "global MyProc";
 constexpr std::size_t kMostListed = 64;  // statements of a list that a loop sends
 
 // A word that makes a text one about locks.
@@ -754,6 +756,7 @@ void FunctionReader::modelled(const CallModel& m, const Expr& c, const std::stri
     return i >= 0 && static_cast<std::size_t>(i) < arguments.size() ? arguments[static_cast<std::size_t>(i)] : nullptr;
   };
   HostCall call = begin(kindOf(m.role), c, name, loop, depth);
+  if (isInsideServer(m)) call.connection = kServerSession;
   if (m.role == Role::ServerFunction || m.role == Role::LockTag) return insideServer(m, c, std::move(call), arguments);
   const Expr* sql = argument(m.sql);
   const Expr* statement = argument(m.statement);
@@ -783,7 +786,7 @@ void FunctionReader::modelled(const CallModel& m, const Expr& c, const std::stri
     if (std::string place = placeOf(c); isLasting(place)) call.lasting = true, call.made = std::move(place);
   if (m.role == Role::Connect)
     call.connection = call.made = placeOf(c);
-  else if (m.connection != kNoConnection)
+  else if (m.connection != kNoConnection && !isInsideServer(m))
     call.connection = session ? path(session) : object ? path(object) : "";
   call.session_in_loop = madeInLoop(object, m.connection >= 0 && session ? std::vector{session} : std::vector<const Expr*>{});
   call.throws = raisesErrors(m) && m.role != Role::Rollback && m.role != Role::RollbackTo && m.role != Role::Disconnect;
@@ -913,15 +916,29 @@ bool FunctionReader::isPreparedName(const Expr& e) {
 
 // A call of the server's own code, as the SQL that would do the same.
 void FunctionReader::insideServer(const CallModel& m, const Expr& c, HostCall call, const std::vector<const Expr*>& arguments) {
-  const std::optional<ServerCall> inside = m.role == Role::LockTag ? lockTagCall(values_, context_, declaration_, c, call.api, arguments)
-                                                                   : serverFunctionCall(values_, arguments, m.first_bind);
-  if (!inside) return;
-  TextPiece piece;
-  piece.text = inside->sql, piece.range = call.range;
-  setTexts(call, {Text{piece}});
-  call.binds = inside->binds;
+  if (m.role == Role::LockTag) {
+    std::optional<LockTagCall> inside = lockTagCall(values_, declaration_, c, call.api, arguments);
+    if (!inside) return;
+    if (!inside->lost.empty()) lost_.push_back({call.range, "C++: " + inside->lost, !inside->may_be_other});
+    if (inside->texts.empty()) return;
+    call.texts = std::move(inside->texts), call.binds = std::move(inside->binds), call.lock_tag = true;
+    for (HostText& t : call.texts)
+      for (HostPiece& p : t.pieces) p.range = call.range;
+  } else {
+    const std::optional<ServerCall> inside = serverFunctionCall(values_, arguments, m.first_bind);
+    if (!inside) return;
+    TextPiece piece;
+    piece.text = inside->sql, piece.range = call.range;
+    setTexts(call, {Text{piece}});
+    call.binds = inside->binds;
+  }
   call.throws = true;
-  if (const auto* written = dyn_cast<CallExpr>(&c)) resultUse(*written, call);
+  if (const auto* written = dyn_cast<CallExpr>(&c)) {
+    if (!call.lock_tag)
+      resultUse(*written, call);
+    else if (isDiscarded(*written))  // the result is the answer
+      call.result = ResultUse::Ignored, call.result_range = call.range;
+  }
   add(std::move(call), c);
 }
 
@@ -1127,7 +1144,8 @@ bool FunctionReader::lookedAt(const Expr* e, HostCall& call) {
   return true;
 }
 
-void FunctionReader::resultUse(const CallExpr& c, HostCall& call) {
+// The expression that takes the value of a call, past what only passes it on, and its parent.
+std::pair<const Expr*, const Stmt*> FunctionReader::takerOf(const CallExpr& c) const {
   const Stmt* parent = parentOf(&c);
   const Expr* at = &c;
   while (const auto* e = dyn_cast_or_null<Expr>(parent)) {
@@ -1136,13 +1154,25 @@ void FunctionReader::resultUse(const CallExpr& c, HostCall& call) {
     else
       break;
   }
-  if (!parent) return;
-  const bool discarded = isa<CompoundStmt>(parent) || isa<ForStmt>(parent) || isa<CXXForRangeStmt>(parent) ||
-                         isa<WhileStmt>(parent) || isa<DoStmt>(parent) ||
+  return {at, parent};
+}
+
+bool FunctionReader::isDiscarded(const CallExpr& c) const {
+  const auto [at, parent] = takerOf(c);
+  if (!parent) return false;
+  const bool discarded = isa<CompoundStmt>(parent) || isa<CXXForRangeStmt>(parent) ||
+                         (isa<ForStmt>(parent) && cast<ForStmt>(parent)->getCond() != at) ||
+                         (isa<WhileStmt>(parent) && cast<WhileStmt>(parent)->getCond() != at) ||
+                         (isa<DoStmt>(parent) && cast<DoStmt>(parent)->getCond() != at) ||
                          (isa<IfStmt>(parent) && cast<IfStmt>(parent)->getCond() != at) || isa<SwitchCase>(parent) ||
                          isa<LabelStmt>(parent);
-  const bool to_void = isa<CStyleCastExpr>(parent) && cast<CStyleCastExpr>(parent)->getType()->isVoidType();
-  if (discarded || to_void) {
+  return discarded || (isa<CStyleCastExpr>(parent) && cast<CStyleCastExpr>(parent)->getType()->isVoidType());
+}
+
+void FunctionReader::resultUse(const CallExpr& c, HostCall& call) {
+  const auto [at, parent] = takerOf(c);
+  if (!parent) return;
+  if (isDiscarded(c)) {
     // A function that gives nothing back says nothing about what becomes of the answer.
     if (!c.getType()->isVoidType() && !c.getType()->isIntegerType())
       call.result = ResultUse::Ignored, call.result_range = call.range;

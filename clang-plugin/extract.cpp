@@ -117,6 +117,8 @@ class UnitReader : public RecursiveASTVisitor<UnitReader> {
     FunctionReader reader(memory_, f);
     if (std::optional<Function> function = reader.read()) unit_.functions.push_back(std::move(*function));
     used_.insert(reader.usedLiterals().begin(), reader.usedLiterals().end());
+    for (const NotUnderstood& n : reader.lost())
+      if (std::ranges::find(unit_.not_understood, n) == unit_.not_understood.end()) unit_.not_understood.push_back(n);
   }
 
   UnitMemory memory_;

@@ -681,8 +681,9 @@ class FunctionReader::Blocks {
       next(number_[parts_], EdgeKind::Next);
       return;
     }
-    const Expr* condition = conditionOf(b);
     const CFGTerminator terminator = b.getTerminator();
+    if (const auto* choice = dyn_cast_or_null<SwitchStmt>(terminator.getStmt()); choice && terminator.isStmtBranch() && chosen(b, *choice)) return;
+    const Expr* condition = conditionOf(b);
     const bool of_temporary = terminator.getStmt() && terminator.isTemporaryDtorsBranch();
     if ((condition || of_temporary) && b.succ_size() == 2) {
       HostTruth t = of_temporary ? made(terminator.getStmt()) : reader_.truth(condition);
@@ -705,6 +706,31 @@ class FunctionReader::Blocks {
     }
     for (const CFGBlock::AdjacentBlock& successor : b.succs())
       if (const CFGBlock* s = successor.getReachableBlock()) next(number_[s], EdgeKind::Next);
+  }
+
+  // A switch over what a call answered: one condition after the other, as far as they say something. False: they say nothing.
+  bool chosen(const CFGBlock& b, const SwitchStmt& s) {
+    std::vector<std::pair<HostTruth, const CFGBlock*>> cases;
+    const CFGBlock* other = nullptr;
+    for (const CFGBlock::AdjacentBlock& successor : b.succs()) {
+      const CFGBlock* target = successor.getReachableBlock();
+      const auto* label = target ? dyn_cast_or_null<CaseStmt>(target->getLabel()) : nullptr;
+      if (!target) continue;
+      if (!label) other = target;
+      else cases.emplace_back(label->getRHS() ? HostTruth{} : reader_.compared(s.getCond(), label->getLHS(), true), target);
+    }
+    if (cases.empty() || llvm::all_of(cases, [](const auto& c) { return c.first.kind == HostTruthKind::Unknown; })) return false;
+    if (!other) other = cases.back().second, cases.pop_back();  // one for each value
+    for (auto& [truth, target] : cases) {
+      const bool known = truth.kind != HostTruthKind::Unknown;
+      if (known) put(reader_.addStep(HostStepKind::Condition, reader_.places_.range(s.getCond()->getSourceRange()), "", std::move(truth)));
+      next(number_[target], known ? EdgeKind::True : EdgeKind::Next);
+      const std::int32_t more = fresh();
+      at(current_).successors.push_back({more, known ? EdgeKind::False : EdgeKind::Next});
+      current_ = more;
+    }
+    next(number_[other], EdgeKind::Next);
+    return true;
   }
 
   // The expression that decides which of its two successors a block goes to.

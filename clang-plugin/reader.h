@@ -65,6 +65,8 @@ class FunctionReader {
   std::optional<Function> read();
   // Files and offsets of the string literals that have become texts of calls.
   const std::set<std::pair<std::uint32_t, std::uint32_t>>& usedLiterals() const { return used_; }
+  // Lock calls that are not followed, or not in full.
+  const std::vector<NotUnderstood>& lost() const { return lost_; }
 
  private:
   // --- extract of calls (calls.cpp)
@@ -123,6 +125,8 @@ class FunctionReader {
                  std::string& handle);
   const clang::Stmt* parentOf(const clang::Stmt* s) const;
   bool lookedAt(const Expr* e, HostCall& call);
+  std::pair<const Expr*, const clang::Stmt*> takerOf(const clang::CallExpr& c) const;
+  bool isDiscarded(const clang::CallExpr& c) const;
   void resultUse(const clang::CallExpr& c, HostCall& call);
   void variableUse(const clang::VarDecl& v, HostCall& call);
 
@@ -162,6 +166,7 @@ class FunctionReader {
   std::int32_t firstRow(const Expr* e);
   std::int32_t resultOf(const Expr* e);
   std::int32_t statusOf(const Expr* e);
+  std::int32_t lockResult(const Expr* e);
   const Expr* throughVariable(const Expr* e);
   // The truth that this text is 't', or nothing is known.
   HostTruth textTruth(const Expr* text, llvm::StringRef literal);
@@ -215,6 +220,7 @@ class FunctionReader {
   std::map<std::pair<const void*, std::string>, std::int32_t> ends_made_;
   std::vector<std::string> emptied_;  // handles that the statement at hand moves from
   std::set<std::pair<std::uint32_t, std::uint32_t>> used_;
+  std::vector<NotUnderstood> lost_;
   bool aside_ = false;                // in a body that never runs here: of a generic lambda without an instance
   std::set<std::int32_t> aside_calls_;
   bool matters_ = false;              // something but calls: a throw, a boolean result, an object that ends

@@ -82,7 +82,16 @@ class ValueReader {
  public:
   ValueReader(clang::ASTContext& context, Places& places, const clang::FunctionDecl* function);
 
+  struct Frame {  // parameters of a function that is being looked into
+    const clang::FunctionDecl* function = nullptr;
+    std::vector<const Expr*> arguments;
+    bool operator==(const Frame&) const = default;
+  };
+  using Frames = std::vector<Frame>;
+
   HostValue value(const Expr* e);
+  // … of an expression that stands inside of these functions, each called by the one before it.
+  HostValue valueIn(const Frames& functions, const Expr* e);
   // What a text can be: at most 16 alternatives, in source order; never empty.
   Texts texts(const Expr* e);
   HostType type(clang::QualType t) const;
@@ -104,11 +113,6 @@ class ValueReader {
   std::vector<const Expr*> elements(const Expr* array);
 
  private:
-  struct Frame {  // parameters of a function that is being looked into
-    const clang::FunctionDecl* function = nullptr;
-    std::vector<const Expr*> arguments;
-  };
-
   void assignedElements(const clang::VarDecl& v, const Expr* use, std::vector<const Expr*>& elements) const;
   HostValue valueAt(const Expr* e);
   HostValue constantOr(HostValue v, const Expr* e);
@@ -143,7 +147,7 @@ class ValueReader {
   const clang::FunctionDecl* function_;
   const std::map<const clang::VarDecl*, std::int32_t>* loops_ = nullptr;
   const Counters* counters_ = nullptr;
-  std::vector<Frame> frames_;
+  Frames frames_;
   std::set<const void*> active_;
   int steps_ = 0, depth_ = 0;
 };

@@ -222,6 +222,18 @@ std::int32_t FunctionReader::firstField(const Expr* written) {
   return -1;
 }
 
+// The call of the lock manager whose result a number is: LOCKACQUIRE_NOT_AVAIL, which is 0, or one of those that mean that it has the lock.
+std::int32_t FunctionReader::lockResult(const Expr* written) {
+  const Expr* e = written->IgnoreParenImpCasts();
+  if (!e->getType()->isIntegralOrEnumerationType()) return -1;
+  e = throughVariable(e);
+  const auto at = e ? calls_at_.find(e->IgnoreParenImpCasts()) : calls_at_.end();
+  if (at == calls_at_.end()) return -1;
+  for (const std::int32_t index : at->second)
+    if (code_.calls[static_cast<std::size_t>(index)].lock_tag) return index;
+  return -1;
+}
+
 std::int32_t FunctionReader::statusOf(const Expr* written) {
   const Expr* e = throughVariable(written->IgnoreParenImpCasts());
   e = e ? e->IgnoreParenImpCasts() : e;
@@ -280,6 +292,11 @@ HostTruth FunctionReader::compared(const Expr* left, const Expr* right, bool equ
         right->EvaluateAsInt(n, context_, Expr::SE_NoSideEffects)) {
       const bool zero = n.Val.getInt() == 0;
       const Expr* of = left->IgnoreParenImpCasts();
+      if (const std::int32_t lock = lockResult(of); lock >= 0) {
+        HostTruth got = ofCall(HostTruthKind::Answer, lock);
+        // LOCKACQUIRE_OK is what it is on any first call; others that mean that it has the lock are rare, and say no more.
+        return signedBy(zero ? negated(std::move(got)) : n.Val.getInt() == 1 ? std::move(got) : joined(HostTruthKind::And, std::move(got), {}));
+      }
       if (const FunctionDecl* callee = calleeOf(of)) {
         const auto* c = cast<CallExpr>(of);
         const bool compares = named(callee, {"strcmp", "strncmp", "strcasecmp", "strncasecmp", "memcmp"}) && c->getNumArgs() >= 2;
@@ -348,6 +365,7 @@ HostTruth FunctionReader::truthAt(const Expr* written) {
   if (const auto* literal = dyn_cast<CXXBoolLiteralExpr>(e)) return constantTruth(literal->getValue());
   if (const auto* literal = dyn_cast<clang::IntegerLiteral>(e)) return constantTruth(literal->getValue() != 0);
   if (const auto at = exchanged_.find(e); at != exchanged_.end()) return variableNamed(at->second);
+  if (const std::int32_t lock = lockResult(e); lock >= 0) return ofCall(HostTruthKind::Answer, lock);
   if (const auto* unary = dyn_cast<clang::UnaryOperator>(e))
     return unary->getOpcode() == UO_LNot ? negated(truth(unary->getSubExpr()))
            : unary->getOpcode() == UO_Deref ? variableTruth(e)

@@ -423,6 +423,13 @@ HostValue ValueReader::value(const Expr* e) {
   return valueAt(e);
 }
 
+HostValue ValueReader::valueIn(const Frames& functions, const Expr* e) {
+  Frames kept = std::exchange(frames_, functions);
+  HostValue v = value(e);
+  frames_ = std::move(kept);
+  return v;
+}
+
 namespace {
 
 // The declaration of the constant that an expression names, through casts.
@@ -731,6 +738,10 @@ HostValue ValueReader::call(const CallExpr& c) {
   if (method && namedOneOf(callee, kWholeText) && callee->getNumParams() == 0) return value(method->getImplicitObjectArgument());
   if (callee->getOverloadedOperator() == OO_Star && !arguments.empty()) return value(arguments[0]);
   if (wrapsValue(name) && !arguments.empty()) return value(arguments[0]);
+  if (name.starts_with("DatumGet") && arguments.size() == 1) {  // what the server keeps in a Datum has the type that is asked for: nothing is cut
+    HostValue inner = value(arguments[0]);
+    return inner.kind == HostValueKind::Integer ? inner : with(HostValueKind::Result, name);
+  }
   if ((name == "std::move" || name == "std::forward" || name == "std::as_const") && !arguments.empty())
     return value(arguments[0]);
   // What is computed from a clock, a random number or a hash by the library is one still.

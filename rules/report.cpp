@@ -10,6 +10,7 @@ std::string_view formName(KeyForm form) {
   switch (form) {
     case KeyForm::Bigint: return "bigint";
     case KeyForm::Pair: return "pair";
+    case KeyForm::Tag: return "tag";
     case KeyForm::None:
     case KeyForm::NoOverload:
     case KeyForm::Unknown: break;

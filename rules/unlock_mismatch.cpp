@@ -41,7 +41,7 @@ bool releasable(const LockState& s, const LockEvent& unlock, const KeyTable& key
 }
 
 bool sharesNumber(const KeyInfo& a, const KeyInfo& b) {
-  if (a.form == b.form) return false;
+  if (a.form == b.form || a.form == KeyForm::Tag || b.form == KeyForm::Tag) return false;
   const KeyInfo &single = a.form == KeyForm::Bigint ? a : b, &pair = a.form == KeyForm::Bigint ? b : a;
   if (single.parts.empty() || pair.parts.size() != 2) return false;
   const Value& v = stripCasts(single.parts[0]);

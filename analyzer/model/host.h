@@ -100,11 +100,21 @@ struct HostPiece {
   }
 };
 
+// The function's parameter has one of these values.
+struct HostWhen {
+  std::int32_t parameter = -1;
+  std::vector<std::int64_t> values;
+  bool operator==(const HostWhen&) const = default;
+  template <class Self, class V>
+  static void describe(Self& s, V& v) { v("parameter", s.parameter), v("values", s.values); }
+};
+
 struct HostText {
   std::vector<HostPiece> pieces;
+  std::vector<HostWhen> when;  // what decides for this alternative: all of it
   bool operator==(const HostText&) const = default;
   template <class Self, class V>
-  static void describe(Self& s, V& v) { v("pieces", s.pieces); }
+  static void describe(Self& s, V& v) { v("pieces", s.pieces), v("when", s.when); }
 };
 
 enum class HostCallKind {
@@ -160,6 +170,7 @@ struct HostCall {
   std::uint32_t loop_depth = 0;
   bool session_in_loop = false;     // its transaction or connection is made anew in each round of a loop around it
   bool deferred = false;            // Function: a closure that is given to code that is not seen; it may run from here on, often or never
+  bool lock_tag = false;            // of the lock manager: a key of three parts is one of a space that no SQL function reaches, its number first
   bool lasting = false;             // Begin: of a field, in a class whose methods never end that transaction
   bool operator==(const HostCall&) const = default;
   template <class Self, class V>
@@ -168,7 +179,7 @@ struct HostCall {
     v("binds", s.binds), v("bind_types", s.bind_types), v("connection", s.connection), v("result", s.result), v("result_range", s.result_range);
     v("loop", s.loop), v("binary", s.binary), v("loop_depth", s.loop_depth);
     v("session_in_loop", s.session_in_loop), v("bind_paths", s.bind_paths), v("made", s.made), v("throws", s.throws);
-    v("deferred", s.deferred), v("lasting", s.lasting);
+    v("deferred", s.deferred), v("lasting", s.lasting), v("lock_tag", s.lock_tag);
   }
 };
 

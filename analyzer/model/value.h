@@ -67,11 +67,14 @@ struct Value {
 enum class KeyForm : std::uint8_t {
   Bigint,     // (bigint)
   Pair,       // (integer, integer): another key space (SEMANTICS S23)
+  Tag,        // of a key space that only the lock manager reaches: its number first (LockAcquire with a field 4 of 10), then one or two parts
   None,       // pg_advisory_unlock_all()
   NoOverload, // PostgreSQL has no function for these argument types; see LockKey::error
   Unknown,
 };
-PGLOCKLINT_ENUM_NAMES(KeyForm, "bigint", "pair", "none", "no-overload", "unknown")
+PGLOCKLINT_ENUM_NAMES(KeyForm, "bigint", "pair", "tag", "none", "no-overload", "unknown")
+
+inline bool hasKey(KeyForm form) { return form == KeyForm::Bigint || form == KeyForm::Pair || form == KeyForm::Tag; }
 
 struct LockKey {
   KeyForm form = KeyForm::Unknown;

@@ -94,6 +94,33 @@ std::string classText(const Value& v) {
 
 Value resolve(const Expr& expr, const ValueScope& scope) { return Resolver().resolve(expr, scope); }
 
+namespace {
+
+bool ofLockTag(const ValueScope& scope) {
+  if (!scope.statement || scope.statement->host_call < 0 || !scope.function || scope.function->host.empty()) return false;
+  const auto& calls = scope.function->host[0].calls;
+  const auto i = static_cast<std::size_t>(scope.statement->host_call);
+  return i < calls.size() && calls[i].lock_tag;
+}
+
+// The bits of the tag, whatever type they have: (key), (high, low), or with a number of the space (number, key, 0), (number, high, low).
+LockKey keyOfTag(List<Value> args, const Expr& call) {
+  LockKey key;
+  key.form = args.size() == 1 ? KeyForm::Bigint : args.size() == 2 ? KeyForm::Pair : KeyForm::Tag;
+  if (key.form == KeyForm::Tag && call.args.back().kind == ExprKind::Const) args.pop_back();
+  std::vector<std::string> texts;
+  for (Value& a : args) {
+    Value part = isSent(a) ? Value(a.args[0]) : std::move(a);
+    texts.push_back(classText(part));
+    key.parts.push_back(std::move(part));
+  }
+  key.class_text = fmt::format("({})", fmt::join(texts, ", "));
+  key.constant = std::ranges::all_of(key.parts, [](const Value& part) { return constantInteger(part).has_value(); });
+  return key;
+}
+
+}  // namespace
+
 LockKey resolveKey(const Expr& call, const ValueScope& scope) {
   LockKey key;
   if (call.variadic || call.call_star || std::ranges::any_of(call.arg_names, [](const std::string& n) { return !n.empty(); })) return key;
@@ -105,6 +132,7 @@ LockKey resolveKey(const Expr& call, const ValueScope& scope) {
     key.form = KeyForm::None;
     return key;
   }
+  if (!args.empty() && ofLockTag(scope)) return keyOfTag(std::move(args), call);
   const std::string wanted = args.size() == 1 ? "bigint" : "integer";
   const bool fits = !all && (args.size() == 1 || args.size() == 2) && std::ranges::none_of(args, [&](const Value& a) {
     return implicitlyConvertible(a.type, wanted) == false;

@@ -155,11 +155,11 @@ KeyId KeyTable::add(KeyInfo info) {
 }
 
 KeyId KeyTable::intern(const LockKey& key, const Function* function) {
-  if ((key.form != KeyForm::Bigint && key.form != KeyForm::Pair) || key.parts.empty()) return kUnknownKey;
+  if (!hasKey(key.form) || key.parts.empty()) return kUnknownKey;
   KeyInfo info;
   info.form = key.form, info.class_text = key.class_text, info.parts = key.parts, info.constant = key.constant;
   Identity identity;
-  identity.text = key.form == KeyForm::Pair ? "pair " : "bigint ";
+  identity.text = std::string(nameOf(key.form)) + " ";
   for (const Value& part : key.parts) {
     if (const auto number = constantInteger(part)) identity.text += fmt::format("{}", *number);
     else describeIdentity(part, 0, identity);
@@ -184,7 +184,7 @@ KeyId KeyTable::substitute(KeyId key, const std::vector<std::string>& names, con
   seen.form = info.form;
   if (!info.parametric) {  // the callee's own variables: a set of its class
     KeyInfo set = info;
-    set.exact = false, set.names.clear(), set.function = nullptr, set.identity = "class " + info.class_text + (info.form == KeyForm::Pair ? " pair" : " bigint");
+    set.exact = false, set.names.clear(), set.function = nullptr, set.identity = fmt::format("class {} {}", info.class_text, nameOf(info.form));
     return add(std::move(set));
   }
   for (const Value& part : info.parts) seen.parts.push_back(substituted(part, names, arguments, 0));

@@ -313,6 +313,7 @@ ValueKind literalKind(std::string_view type) {
 
 bool isKnown(const Value& v) {
   if (v.kind == ValueKind::Null || v.kind == ValueKind::Unknown) return false;
+  if (v.relation == kHostSchema && (v.kind == ValueKind::Variable || v.kind == ValueKind::Row)) return false;  // their text says which
   return v.isConstant() || !v.text.empty();
 }
 bool isError(const Value& v) { return v.kind == ValueKind::Unknown && v.name == "error"; }

@@ -141,7 +141,7 @@ std::vector<KeyEntry> keysOf(const Program& program) {
   std::map<std::pair<std::string, std::string>, Collected> classes;
   for (const LockSite& site : program.sites) {
     if (!site.live || site.lock == nullptr || site.call == nullptr) continue;
-    if (site.key.form != KeyForm::Bigint && site.key.form != KeyForm::Pair) continue;
+    if (!hasKey(site.key.form)) continue;
     const std::string form(nameOf(site.key.form));
     Collected& c = classes[{form, site.key.class_text}];
     c.entry.form = form, c.entry.text = site.key.class_text;

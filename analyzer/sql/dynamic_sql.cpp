@@ -446,6 +446,22 @@ MappedText withoutRawHoles(const MappedText& text, const std::vector<DynamicHole
   return result;
 }
 
+// Raw holes of a block that stand where a statement does, and have no end of their own: what they hold is not known.
+MappedText withoutUnknownStatements(const MappedText& text, const std::vector<DynamicHole>& holes, const LineIndex& lines) {
+  constexpr std::string_view kBefore[] = {"begin", "then", "else", "loop"}, kAfter[] = {"end", "exception", "else", "elsif"};
+  MappedText result = text;
+  const BodyTokens tokens(text, lines);
+  const auto isOne = [&](std::size_t i, const auto& words) { return std::ranges::any_of(words, [&](std::string_view w) { return tokens.word(i, w); }); };
+  for (std::size_t i = 1; i < tokens.count(); ++i) {
+    const std::string_view word = tokens.text(i);
+    const FoundMarker m = tokens.kind(i) == TokenKind::Word ? findMarker(word, 0, holes.size()) : FoundMarker{};
+    if (m.begin != 0 || m.end != word.size() || holes[m.number].kind != HoleKind::Raw) continue;
+    if ((tokens.punctuation(i - 1, ';') || isOne(i - 1, kBefore)) && isOne(i + 1, kAfter))
+      result.mutableText().replace(static_cast<std::size_t>(word.data() - text.text().data()), word.size(), word.size(), ' ');
+  }
+  return result;
+}
+
 class DynamicParser {
  public:
   DynamicParser(const DynamicText& text, const List<Expr>& using_args, const Statement& like, const LineIndex& lines, SentBy by)
@@ -480,7 +496,8 @@ class DynamicParser {
       result_.problems.push_back({like_.range, (by_ == SentBy::Client ? "SQL of the program: " : "dynamic SQL: ") + why, mentions_lock});
       if (has_holes && !mentions_lock) parsed.events.clear(), parsed.error.clear(), omitted = true;
     }
-    if (by_ == SentBy::Client && !has_holes && (parsed.has_locks || mentions_lock))
+    const bool block = parsed.ddl.empty() && !parsed.bodies.empty();  // DO
+    if (by_ == SentBy::Client && (!has_holes || block) && (parsed.has_locks || mentions_lock))
       define(parsed);
     else if ((!parsed.ddl.empty() || !parsed.bodies.empty()) && mentions_lock)
       result_.problems.push_back({like_.range, "a definition inside of dynamic SQL is not followed", true});
@@ -496,8 +513,17 @@ class DynamicParser {
   void define(ParsedStatement& parsed) {
     const auto first = static_cast<std::int32_t>(result_.functions.size());
     for (Function& f : parsed.functions) result_.functions.push_back(std::move(f));
-    for (const ParsedStatement::Body& b : parsed.bodies)
-      parseBody(b.text, b.language, lines_, result_.functions[static_cast<std::size_t>(first + b.function)], result_.problems);
+    for (const ParsedStatement::Body& b : parsed.bodies) {
+      Function& f = result_.functions[static_cast<std::size_t>(first + b.function)];
+      parseBody(withoutUnknownStatements(b.text, text_.holes, lines_), b.language, lines_, f, result_.problems);
+      for (Block& block : f.blocks)
+        for (Event& e : block.events)
+          for (Statement& s : e.statement) {
+            HoleFiller filler(text_.holes, using_, callsIn(s));
+            Statement::describe(s, filler);
+            s.has_holes = s.has_holes || filler.leftHoles();
+          }
+    }
     for (Ddl& d : parsed.ddl) {
       if (d.function >= 0) d.function += first;
       result_.ddl.push_back(std::move(d));

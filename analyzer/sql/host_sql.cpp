@@ -10,6 +10,7 @@
 #include "model/visit.h"
 #include "sql/dynamic_sql.h"
 #include "sql/front_end.h"
+#include "sql/host_instances.h"
 #include "sql/host_senders.h"
 #include "sql/mapped_text.h"
 
@@ -325,6 +326,7 @@ class UnitLowering {
 }  // namespace
 
 void lowerHostSql(std::vector<Unit>& units, const std::function<std::string(const std::string& path)>& text) {
+  instantiate(units);
   sendTexts(units);
   const PreparedStatements prepared = preparedIn(units);
   for (Unit& u : units) UnitLowering(u, prepared, text).run();

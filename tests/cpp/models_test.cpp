@@ -112,9 +112,31 @@ const Use kUses[] = {
      "#include <postgres.h>\n#include <storage/lock.h>\n#include <miscadmin.h>\nvoid f(void) {\n  LOCKTAG tag;\n  SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, 7, 8, 2);\n  if (LockAcquire(&tag, "
      "ShareLock, false, true) == LOCKACQUIRE_NOT_AVAIL)\n    elog(ERROR, \"busy\");\n}\n",
      {"(7, 8)"}},
-    {"lock manager: a tag that no SQL function makes",
+    {"lock manager: a tag of another space",
      "#include <postgres.h>\n#include <storage/lock.h>\n#include <miscadmin.h>\nvoid f(void) {\n  LOCKTAG tag;\n  SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, 7, 8, 3);\n  LockAcquire(&tag, "
      "ExclusiveLock, true, false);\n}\n",
+     {"(3, 7, 8)"}},
+    {"lock manager: one key in another space",
+     "#include <postgres.h>\n#include <storage/lock.h>\n#include <miscadmin.h>\nvoid f(int64 shard) {\n  LOCKTAG tag;\n  SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, (uint32)((shard) >> 32), "
+     "(uint32)(shard), 5);\n  LockAcquire(&tag, ExclusiveLock, false, false);\n}\n",
+     {"(5, *)"}},
+    {"lock manager: branches fill the tag",
+     "#include <postgres.h>\n#include <storage/lock.h>\n#include <miscadmin.h>\nvoid f(int which) {\n  LOCKTAG tag;\n  switch (which) {\n    case 1: SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, 0, 7, 1); break;\n"
+     "    case 2: SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, 7, 8, 2); break;\n    default: return;\n  }\n  LockAcquire(&tag, RowExclusiveLock, true, false);\n}\n",
+     {"(7)", "(7, 8)"}, 2},
+    {"lock manager: helpers fill the tag, and return it",
+     "#include <postgres.h>\n#include <storage/lock.h>\n#include <miscadmin.h>\nstatic void fill(LOCKTAG* tag, int64 key) { SET_LOCKTAG_ADVISORY(*tag, MyDatabaseId, (uint32)(key >> 32), (uint32)key, 1); }\n"
+     "static LOCKTAG make(int64 key) { LOCKTAG tag; fill(&tag, key); return tag; }\nvoid f(void) {\n  LOCKTAG tag = make(7);\n  LockAcquire(&tag, ExclusiveLock, true, false);\n}\n",
+     {"(7)"}},
+    {"lock manager: a list fills the tag",
+     "#include <postgres.h>\n#include <storage/lock.h>\n#include <miscadmin.h>\nvoid f(void) {\n  LOCKTAG tag = {0, 7, 8, 2, LOCKTAG_ADVISORY, USER_LOCKMETHOD};\n  LockAcquire(&tag, ExclusiveLock, true, false);\n}\n",
+     {"(7, 8)"}},
+    {"lock manager: each field is assigned, in an object",
+     "#include <postgres.h>\n#include <storage/lock.h>\n#include <miscadmin.h>\nstruct Held { LOCKTAG tag; };\nvoid f(Held* held) {\n  held->tag.locktag_field2 = 0;\n  held->tag.locktag_field3 = 7;\n  held->tag.locktag_field4 = 1;\n"
+     "  held->tag.locktag_type = LOCKTAG_ADVISORY;\n  LockAcquire(&held->tag, ExclusiveLock, true, false);\n}\n",
+     {"(7)"}},
+    {"lock manager: a lock of something else",
+     "#include <postgres.h>\n#include <storage/lock.h>\n#include <miscadmin.h>\nvoid f(Oid relation) {\n  LOCKTAG tag = {MyDatabaseId, relation, 0, 1, LOCKTAG_RELATION, DEFAULT_LOCKMETHOD};\n  LockAcquire(&tag, ExclusiveLock, false, false);\n}\n",
      {}, 0},
 };
 

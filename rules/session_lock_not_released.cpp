@@ -15,12 +15,15 @@
 // the work under it, and the session goes on: a routine returns to its caller, a DO block to the script's next work or to the program that
 // sent it. A function that does nothing but lock is a wrapper, and what takes the lock in a script means the session that ends with it.
 //
+// A round of a loop that goes on without releasing its lock leaves it too: the variable that names it gets another value.
+//
 // In C++ ways out are return, the end and exceptions, and destructors run on all of them. A function that takes its session from a pool
 // gives it back with the locks on it, so there no release need be seen. A constructor that takes a lock which the destructor releases must
 // not fail afterwards: for an object that was never finished no destructor runs. What a factory made and took the lock for is not judged where
 // it is used. The fixtures *_shape_* are a table: twelve ways to hold a lock, each released, leaked where something throws, leaked by a return.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -33,6 +36,7 @@ namespace pglocklint {
 namespace {
 
 struct Leak {
+  EventId taken;
   KeyId key;
   LockMode mode;
   std::vector<const WayOut*> ways;
@@ -111,7 +115,7 @@ std::vector<Leak> leaksOf(const FunctionLocks& f, const LockStates& locks) {
         if (h.lo <= 0 || h.taken.empty() || !locks.keys.at(h.key).exact) continue;
         const LockEvent& taken = locks.event(h.taken.back());
         if (w.kind == WayOutKind::ErrorIn && taken.kind == LockEventKind::Call && isHost(f) && w.range.contains(taken.range)) continue;  // the callee's own
-        Leak& leak = by_taken.try_emplace(h.taken.back(), Leak{h.key, h.mode, {}}).first->second;
+        Leak& leak = by_taken.try_emplace(h.taken.back(), Leak{h.taken.back(), h.key, h.mode, {}}).first->second;
         if (leak.ways.empty() || leak.ways.back() != &w) leak.ways.push_back(&w);
       }
   }
@@ -220,6 +224,46 @@ bool isGuardOfFactory(const FunctionLocks& f, const Leak& leak, const LockStates
   });
 }
 
+// --- locks that a round of a loop leaves behind ----------------------------------------------------------------------------------
+
+// The release in the same round, on another path; or null.
+const LockEvent* releaseInRound(const FunctionLocks& f, const LockStates& locks, const Hold& left, EventId taken) {
+  const KeyId key = locks.keys.at(left.key).older;
+  for (const EventId id : f.events) {
+    const LockEvent& e = locks.event(id);
+    if (e.kind != LockEventKind::Release || e.lock->mode != left.mode || locks.keys.alias(e.key, key) != Alias::Must) continue;
+    for (const LockState& s : e.before)
+      if (const Hold* h = s.find(key, left.mode); h != nullptr && h->lo > 0 && h->taken.has(taken)) return &e;
+  }
+  return nullptr;
+}
+
+// lock(r.id); CONTINUE WHEN …; unlock(r.id): the variable has its next value, and nothing names the lock any more. A function that
+// returns a value may return what it has claimed.
+void checkRounds(const FunctionLocks& f, const LockStates& locks, std::set<EventId> told, Report& report) {
+  const std::string& type = f.function->returns;
+  if (isHost(f) || (!type.empty() && type != "void" && type != "boolean" && type != "trigger")) return;
+  for (const WayOut& w : f.ways_out) {
+    if (!isNormal(w)) continue;
+    for (const LockState& s : w.states)
+      for (const Hold& h : s.holds) {
+        if (h.lo <= 0 || h.taken.empty() || locks.keys.at(h.key).older == kUnknownKey) continue;
+        const EventId id = h.taken.back();
+        const LockEvent* release = releaseInRound(f, locks, h, id);
+        if (release == nullptr || !told.insert(id).second) continue;
+        const LockEvent& taken = locks.event(id);
+        Finding& finding = reportAt(report, taken, taken.range,
+                                    fmt::format("a round of the loop goes on to the next with the session lock {} still held: the variable has another value then, and nothing "
+                                                "releases the lock until the session ends. Release it before CONTINUE and on every other way to the next round, or take a "
+                                                "transaction lock (pg_advisory_xact_lock), which needs no release.",
+                                                keyText(locks, h.key, id)));
+        addTaken(report, finding, taken);
+        addStep(report, finding, release->unit, release->range, "only this path releases it");
+        addStep(report, finding, f.unit, firstLine(w.range), fmt::format("{} without releasing it", wayText(f, w)));
+      }
+  }
+}
+
 // --- locks that nothing releases ------------------------------------------------------------------------------------------------
 
 // Some release in the program that may mean this lock: one of its key, of a key of its class, or of one that is not known.
@@ -281,7 +325,11 @@ void check(const Program& program, Report& report) {
   const LockStates& locks = *program.locks;
   for (const FunctionLocks& f : locks.functions) {
     if (!isJudged(program, f) || isScript(f) || f.constructor != nullptr) continue;
-    for (Leak& leak : leaksOf(f, locks)) {
+    std::vector<Leak> leaks = leaksOf(f, locks);
+    std::set<EventId> told;
+    for (const Leak& leak : leaks) told.insert(leak.taken);
+    checkRounds(f, locks, std::move(told), report);
+    for (Leak& leak : leaks) {
       if (isHandedOver(f, leak, locks) || isGuardOfFactory(f, leak, locks)) continue;
       const bool by_destructor = releasedByDestructor(f, leak, locks);
       // What a constructor took belongs to its object: only an exception is at fault, for then there is none.
@@ -317,6 +365,7 @@ const Rule kSessionLockNotReleased{
                     "some path (error) leaves a session lock held | bad_error.sql",
                     "some path (throw) leaves a session lock held | bad_libpqxx_throw.cpp",
                     "try(1) AND try(2) | bad_two_tries.sql",
+                    "a round of a loop leaves a session lock held | bad_round.sql",
                     "note where only cancellation or a failed ASSERT escapes WHEN OTHERS | bad_cancelled.sql",
                     "a lock that nothing releases | bad_forgotten.sql"},
     },

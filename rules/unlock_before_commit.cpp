@@ -73,7 +73,9 @@ const Hold* written(const LockEvent& unlock, const LockState& s, const LockState
   for (const Hold& h : s.holds) {
     if (h.lo <= 0 || !h.written.known() || h.taken.empty()) continue;
     if (unlock.kind == LockEventKind::ReleaseAll) return &h;
-    if (unlock.kind == LockEventKind::Release && unlock.lock->mode == h.mode && locks.keys.alias(unlock.key, h.key) == Alias::Must && h.hi == 1) return &h;
+    const auto isFreed = [&](KeyId key, LockMode mode) { return mode == h.mode && locks.keys.alias(key, h.key) == Alias::Must && h.hi == 1; };
+    if (unlock.kind == LockEventKind::Release && isFreed(unlock.key, unlock.lock->mode)) return &h;
+    if (std::any_of(unlock.frees.begin(), unlock.frees.end(), [&](const auto& freed) { return isFreed(freed.first, freed.second); })) return &h;
   }
   return nullptr;
 }

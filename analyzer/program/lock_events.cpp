@@ -531,6 +531,7 @@ const LockSummary& LockEvents::summary(EventId id) {
     for (LockOutcome& o : *all) {
       for (LockEffect& e : o.effects) e.key = caller(e.key);
       joinAliases(o.effects, states_.keys);
+      for (auto& refused : o.refused) refused.first = caller(refused.first);
     }
   for (InnerAcquisition& a : seen.acquires) {
     a.key = caller(a.key);
@@ -541,7 +542,48 @@ const LockSummary& LockEvents::summary(EventId id) {
 
 // --- deeds --------------------------------------------------------------------------------------------------------------
 
-// By its own statements or those of the routines it calls; of bodies that are not read it is not known, and not said.
+namespace {
+
+bool endsTransaction(const Event& e) {
+  return !e.transaction.empty() && (e.transaction[0].verb == TransactionVerb::Commit || e.transaction[0].verb == TransactionVerb::Rollback);
+}
+
+// Which events of a procedure can be followed by its end with no COMMIT between.
+class Uncommitted {
+ public:
+  explicit Uncommitted(const Function& f) : blocks_(f.blocks), from_end_(f.blocks.size(), false) {
+    std::vector<std::vector<std::size_t>> before(blocks_.size());
+    std::vector<std::size_t> work;
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+      for (const Edge& e : blocks_[b].successors)
+        if (e.target >= 0 && static_cast<std::size_t>(e.target) < before.size()) before[static_cast<std::size_t>(e.target)].push_back(b);
+      const List<Event>& events = blocks_[b].events;
+      if (blocks_[b].successors.empty() || (!events.empty() && events.back().kind == EventKind::Exit)) work.push_back(b), from_end_[b] = true;
+    }
+    while (!work.empty()) {
+      const std::size_t b = work.back();
+      work.pop_back();
+      if (std::any_of(blocks_[b].events.begin(), blocks_[b].events.end(), endsTransaction)) continue;
+      for (const std::size_t p : before[b])
+        if (!from_end_[p]) from_end_[p] = true, work.push_back(p);
+    }
+  }
+
+  // What event `i` of block `b` writes may be uncommitted when the procedure ends.
+  bool at(std::size_t b, std::size_t i) const {
+    const List<Event>& events = blocks_[b].events;
+    return from_end_[b] && std::none_of(events.begin() + static_cast<std::ptrdiff_t>(i), events.end(), endsTransaction);
+  }
+
+ private:
+  const List<Block>& blocks_;
+  std::vector<bool> from_end_;  // from the end of the block on
+};
+
+}  // namespace
+
+// By its own statements or those of the routines it calls, and it does not commit what it has written; of bodies that are not read it is
+// not known, and not said.
 bool LockEvents::writes(const Function* root) {
   if (const auto known = writes_.find(root); known != writes_.end()) return known->second;
   std::vector<const Function*> found{root}, work{root};
@@ -550,8 +592,11 @@ bool LockEvents::writes(const Function* root) {
   while (!work.empty() && !any) {
     const Function* f = work.back();
     work.pop_back();
-    for (const Block& b : f->blocks)
-      for (const Event& e : b.events) {
+    const Uncommitted uncommitted(*f);
+    for (std::size_t b = 0; b < f->blocks.size(); ++b)
+      for (std::size_t i = 0; i < f->blocks[b].events.size(); ++i) {
+        const Event& e = f->blocks[b].events[i];
+        if (!uncommitted.at(b, i)) continue;
         any |= e.kind == EventKind::Ddl;
         for (const Statement& s : e.statement) {
           const bool changes = !s.query.empty() && s.query[0].kind != QueryKind::Select && s.query[0].kind != QueryKind::Values &&

@@ -100,7 +100,7 @@ class LockEvents {
   std::unordered_map<const Function*, std::vector<const LockSite*>> sites_;  // direct
   std::unordered_map<EventId, LockSummary> at_call_;
   std::unordered_map<std::string, std::uint32_t> name_ids_;
-  std::unordered_map<const Function*, bool> writes_;  // it, or what it calls, changes data or schema
+  std::unordered_map<const Function*, bool> writes_;  // it, or what it calls, changes data or schema and leaves that to its caller to commit
   std::unordered_map<EventId, RoutineCall> call_of_;
 };
 

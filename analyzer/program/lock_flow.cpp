@@ -533,6 +533,7 @@ class Flow {
   struct Alternative {
     std::optional<bool> result;
     LockState state;
+    bool refused = false;  // a release inside has found nothing to release
   };
 
   // --- triggers ------------------------------------------------------------------------------------------------------------
@@ -640,7 +641,11 @@ class Flow {
         const Hold* h = e.key == kUnknownKey ? nullptr : s.find(e.key, e.lock->mode);
         const bool certain = (!relative_ || s.cleared == Happened::Yes) && e.key != kUnknownKey && states_.keys.at(e.key).exact;
         const bool can_free = !certain || (h != nullptr && h->hi > 0) || mayAlias(s, e.key, e.lock->mode);
-        if (h == nullptr || h->lo <= 0) add(false, s);
+        if (h == nullptr || h->lo <= 0) {
+          LockState refused = s;
+          if (h == nullptr) learnRefused(refused, e.key, e.lock->mode);
+          out.push_back({false, std::move(refused), true});
+        }
         if (can_free) {
           LockState freed = s;
           release(freed, e.key, e.lock->mode, relative_, states_.keys);
@@ -652,7 +657,7 @@ class Flow {
             add(true, std::move(both.front()));
           }
         }
-        if (out.empty()) add(false, std::move(s));
+        if (out.empty()) out.push_back({false, std::move(s), true});
         break;
       }
       case LockEventKind::ReleaseAll: releaseAll(s, relative_), add(std::nullopt, std::move(s)); break;
@@ -688,13 +693,26 @@ class Flow {
         after->holds.changeAll([](Hold& h) {
           if (h.mayHold() && h.worked.empty()) h.worked.add(kSomething);
         });
-      out.push_back({o.result, std::move(*after)});
+      out.push_back({o.result, std::move(*after), !o.refused.empty()});
     }
+  }
+
+  // A release has answered false: the caller does not have the lock.
+  void learnRefused(LockState& s, KeyId key, LockMode mode) const {
+    if (!relative_ || s.cleared != Happened::No || key == kUnknownKey || !states_.keys.at(key).exact) return;
+    const std::pair lock(key, mode);
+    const auto at = std::lower_bound(s.refused.begin(), s.refused.end(), lock);
+    if (at == s.refused.end() || *at != lock) s.refused.insert(at, lock);
   }
 
   // What one way through a callee makes of a state; nothing where the state cannot be what that way has found.
   std::optional<LockState> afterCall(const LockOutcome& o, EventId id, LockState s) {
     if (host_ && !finds(o, id, s)) return std::nullopt;
+    for (const auto& [key, mode] : o.refused) {
+      const Hold* h = s.find(key, mode);
+      if (h != nullptr && (h->lo > 0 || h->floor_lo > 0)) return std::nullopt;  // it is held
+      if (h == nullptr) learnRefused(s, key, mode);
+    }
     applyCleared(s, o.cleared, relative_);
     if (o.ended == Happened::Yes) {
       if (host_) endsHostTransaction(s, o.undone ? Loss::Rollback : Loss::Commit, states_.event(id).range);
@@ -716,12 +734,11 @@ class Flow {
   // All lock calls of an expression or statement, in written order, whatever they answer.
   LockStateSet runEvent(EventId id, const LockStateSet& states) {
     LockStateSet out;
-    const bool merge = states_.event(id).kind == LockEventKind::Release;
     for (const LockState& s : states) {
       std::vector<Alternative> alternatives = perform(id, s);
       // An unlock whose answer nobody looks at: if it can have freed the lock, it has.
-      if (merge && std::any_of(alternatives.begin(), alternatives.end(), [](const Alternative& a) { return a.result == true; }))
-        std::erase_if(alternatives, [](const Alternative& a) { return a.result == false; });
+      const auto refused = [](const Alternative& a) { return a.refused; };
+      if (!std::all_of(alternatives.begin(), alternatives.end(), refused)) std::erase_if(alternatives, refused);
       for (Alternative& a : alternatives) addState(out, std::move(a.state));
     }
     return out;
@@ -1420,7 +1437,7 @@ class Flow {
     o.result = known(s, kResult);
     for (const Hold& h : s.holds)
       if (o.effects.size() < kMostSummary) o.effects.push_back({h.key, h.mode, h.lo, h.hi, h.floor_lo, h.floor_hi, h.may != 0, h.must != 0});
-    o.cleared = s.cleared, o.ended = s.ended, o.undone = s.undone;
+    o.cleared = s.cleared, o.ended = s.ended, o.undone = s.undone, o.refused = s.refused;
     if (s.status != TransactionStatus::Failed) o.status = s.status;
     for (const Fact& f : s.facts) {
       if (f.text.starts_with(kFound)) o.found.push_back({f.text.substr(kFound.size()), {}, f.value});
@@ -1447,6 +1464,7 @@ class Flow {
       std::erase_if(facts, [&](const Fact& f) { return std::find(others.begin(), others.end(), f) == others.end(); });
     };
     keepShared(into.found, o.found), keepShared(into.left, o.left);
+    std::erase_if(into.refused, [&](const auto& r) { return std::find(o.refused.begin(), o.refused.end(), r) == o.refused.end(); });
     for (const LockEffect& e : o.effects) {
       const auto same = std::find_if(into.effects.begin(), into.effects.end(), [&](const LockEffect& x) { return x.key == e.key && x.mode == e.mode; });
       if (same == into.effects.end()) {

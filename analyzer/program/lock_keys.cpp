@@ -194,10 +194,10 @@ KeyId KeyTable::substitute(KeyId key, const std::vector<std::string>& names, con
 }
 
 KeyId KeyTable::older(KeyId key) {
-  if (key == kUnknownKey || at(key).older) return key;
+  if (key == kUnknownKey || at(key).older != kUnknownKey) return key;
   KeyInfo info = at(key);
   info.identity += " older";
-  info.older = true, info.exact = false, info.parametric = false, info.names.clear();
+  info.older = key, info.exact = false, info.parametric = false, info.names.clear();
   return add(std::move(info));
 }
 

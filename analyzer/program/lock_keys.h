@@ -31,7 +31,7 @@ struct KeyInfo {
   bool constant = false;
   bool exact = false;               // one key at any moment, not a set of rows
   bool parametric = false;          // computed from parameters and constants only: a caller knows it
-  bool older = false;               // of a value that its variable no longer has
+  KeyId older = kUnknownKey;        // of a value that its variable no longer has: the key of the value that it has
 };
 
 enum class Alias { No, May, Must };

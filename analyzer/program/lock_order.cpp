@@ -37,10 +37,13 @@ constexpr std::size_t kLongestCycle = 6;
 
 bool conflict(LockMode a, LockMode b) { return a == LockMode::Exclusive || b == LockMode::Exclusive; }
 
+// Fields of one record go by the record's name: which of them is the smaller nobody says. Those of a trigger's row are arguments.
 void collectNames(const Value& v, std::set<std::string>& out, int depth = 0) {
   if (depth > 20) return;
-  if (v.kind == ValueKind::Parameter || v.kind == ValueKind::Variable) out.insert(v.name.substr(0, v.name.find('.')));
-  if (!v.constant_name.empty()) out.insert(v.constant_name);
+  const auto record = [](const std::string& name) { return name.substr(0, name.find('.')); };
+  if (v.kind == ValueKind::Parameter || v.kind == ValueKind::Variable) out.insert(record(v.name));
+  const std::string& held = v.constant_name.str();
+  if (!held.empty()) out.insert(held.starts_with("new.") || held.starts_with("old.") ? held : record(held));
   for (const Value& a : v.args) collectNames(a, out, depth + 1);
 }
 
@@ -222,7 +225,7 @@ class Order {
   bool sameClass(const OrderEdge& e, const KeyInfo& held, const KeyInfo& wanted) {
     const bool host = e.function->kind == FunctionKind::HostFunction;
     if (!host && e.function->kind != FunctionKind::Routine && e.function->kind != FunctionKind::Procedure) return false;  // no arguments
-    if (held.constant || !held.exact || !wanted.exact || held.older || e.taken == e.event) return false;
+    if (held.constant || !held.exact || !wanted.exact || held.older != kUnknownKey || e.taken == e.event) return false;
     if (e.held_mode == LockMode::Shared && e.wanted_mode == LockMode::Shared) return false;
     if (locks_.event(e.taken).call != nullptr && locks_.event(e.taken).call == locks_.event(e.event).call) return false;
     for (const std::string_view extreme : {"least", "greatest", "min", "max"})

@@ -33,6 +33,18 @@ bool addAcquisition(std::vector<InnerAcquisition>& all, InnerAcquisition a) {
   return true;
 }
 
+// Session locks that the callee releases in the transaction of its caller.
+std::vector<std::pair<KeyId, LockMode>> freedBy(const LockSummary& callee) {
+  std::vector<std::pair<KeyId, LockMode>> freed, committed;
+  for (const LockOutcome& o : callee.outcomes)
+    for (const LockEffect& x : o.effects) {
+      auto& all = o.ended == Happened::No && o.cleared == Happened::No ? freed : committed;
+      if (x.hi < 0 && std::find(all.begin(), all.end(), std::pair(x.key, x.mode)) == all.end()) all.emplace_back(x.key, x.mode);
+    }
+  std::erase_if(freed, [&](const auto& f) { return std::find(committed.begin(), committed.end(), f) != committed.end(); });
+  return freed;
+}
+
 class Analysis {
  public:
   explicit Analysis(const Program& program) : program_(program), reader_(program, states_) {}
@@ -171,6 +183,7 @@ class Analysis {
           const std::pair kept(x.key, x.mode);
           if (x.hi > 0 && std::find(keeps.begin(), keeps.end(), kept) == keeps.end()) keeps.push_back(kept);
         }
+      states_.events[static_cast<std::size_t>(id)].frees = freedBy(callee);
       for (InnerAcquisition a : callee.acquires) {
         for (const auto& h : held)
           if (a.held.size() < 8 && std::find(a.held.begin(), a.held.end(), h) == a.held.end()) a.held.push_back(h);

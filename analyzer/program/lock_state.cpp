@@ -112,6 +112,7 @@ void mergeInto(LockState& a, const LockState& b) {
   std::vector<Fact> shared;
   std::set_intersection(a.facts.begin(), a.facts.end(), b.facts.begin(), b.facts.end(), std::back_inserter(shared));
   a.facts = std::move(shared);
+  std::erase_if(a.refused, [&](const auto& r) { return !std::binary_search(b.refused.begin(), b.refused.end(), r); });
   for (const EventId e : b.stale) a.stale.add(e);
   a.unknown_held |= b.unknown_held;
   if (a.cleared != b.cleared) a.cleared = Happened::Perhaps;
@@ -380,6 +381,7 @@ void leaveSession(LockState& s, const SourceRange& where) {
   s.holds.clear();
   s.levels.clear();
   s.facts.clear();
+  s.refused.clear();
   s.lost.clear();
   s.stale.clear();
   s.unknown_held = s.repeatable_read = false;
@@ -390,12 +392,16 @@ void leaveSession(LockState& s, const SourceRange& where) {
 }
 
 void forget(LockState& s, const std::string& variable, KeyTable& keys) {
+  const auto isNamed = [&](KeyId key) {
+    if (key == kUnknownKey) return false;
+    const std::vector<std::string>& names = keys.at(key).names;
+    return std::binary_search(names.begin(), names.end(), variable);
+  };
   std::erase_if(s.facts, [&](const Fact& f) { return std::find(f.names.begin(), f.names.end(), variable) != f.names.end(); });
+  std::erase_if(s.refused, [&](const auto& r) { return isNamed(r.first); });
   std::vector<Hold> renamed;
   s.holds.eraseIf([&](const Hold& h) {
-    if (h.key == kUnknownKey) return false;
-    const std::vector<std::string>& names = keys.at(h.key).names;
-    if (!std::binary_search(names.begin(), names.end(), variable)) return false;
+    if (!isNamed(h.key)) return false;
     renamed.push_back(h);
     return true;
   });

@@ -161,6 +161,7 @@ struct LockState {
   HoldList holds;
   std::vector<LostLock> lost;
   std::vector<Fact> facts;           // sorted by text
+  std::vector<std::pair<KeyId, LockMode>> refused;  // in a routine, sorted: session locks that its caller does not have
   Few<EventId, 4> stale;             // acquisitions after which nothing was read yet, though the snapshot is older
   bool unknown_held = false;         // a key we do not know may be held
   Happened cleared = Happened::No;   // pg_advisory_unlock_all in a routine: from then on its counts are counted from nothing
@@ -173,7 +174,7 @@ struct LockState {
   const Hold* find(KeyId key, LockMode mode) const { return holds.find(key, mode); }
   bool operator==(const LockState& o) const {
     return status == o.status && unknown_held == o.unknown_held && cleared == o.cleared && ended == o.ended && undone == o.undone && repeatable_read == o.repeatable_read && timeouts == o.timeouts &&
-           levels == o.levels && holds == o.holds && lost == o.lost && facts == o.facts && stale == o.stale;
+           levels == o.levels && holds == o.holds && lost == o.lost && facts == o.facts && refused == o.refused && stale == o.stale;
   }
 };
 static_assert(std::is_trivially_copyable_v<Hold>, "states are copied all the time");
@@ -212,6 +213,7 @@ struct LockEvent {
   bool cursor = false;                   // runs when rows are fetched: what it takes belongs to the level that has declared the cursor
   LockStateSet before;
   std::vector<std::pair<KeyId, LockMode>> keeps;  // Call: session locks that the callee takes and may leave held, each once
+  std::vector<std::pair<KeyId, LockMode>> frees;  // Call: session locks that the callee releases in the caller's transaction
   std::vector<InnerAcquisition> inner;   // Call: acquisitions inside, where this caller's locks or arguments matter to their order
 
   bool acquires() const { return kind == LockEventKind::Acquire || kind == LockEventKind::Try; }
@@ -269,6 +271,7 @@ struct LockOutcome {
   Happened cleared = Happened::No, ended = Happened::No;  // before the effects
   bool undone = false;           // see LockState
   std::vector<LockEffect> effects;
+  std::vector<std::pair<KeyId, LockMode>> refused;  // session locks that the caller does not have, for a release has answered false
   // Host functions, over paths that the caller sees: what was found so on entry, what is so afterwards (owns_ of a guard), and the state
   // of the session's transaction.
   std::vector<Fact> found, left;

@@ -275,6 +275,7 @@ Value Resolver::recordField(const Variable& v, const std::string& field, const E
     const Query* q = queryOf(s);
     if (unknown.type.empty() && q != nullptr && q->from.size() == 1 && q->from[0].kind == FromKind::Relation) {
       unknown.kind = ValueKind::Column, unknown.name = field, unknown.relation = q->from[0].name;
+      unknown.constant_name = v.name + "." + field;  // one row at any moment
     }
     return unknown;
   }
@@ -284,6 +285,7 @@ Value Resolver::recordField(const Variable& v, const std::string& field, const E
   }
   if (value->may_be_null && namesOf(f, scope).nullChecked(v.name)) value->may_be_null = false, value->null_evidence.clear();
   if (value->kind == ValueKind::Column) value->range = e.range;
+  if (!isKnown(*value)) value->constant_name = v.name + "." + field;
   return *value;
 }
 

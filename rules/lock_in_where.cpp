@@ -101,12 +101,17 @@ void check(const Program& program, Report& report) {
       const std::vector<Blame> blames = conditions(e);
       if (blames.empty()) continue;
       last = site.call;
-      Finding& f = report.at(site, site.call->range,
-                             fmt::format("{} in {} is tested for rows that {} rejects: {}. {} Choose the rows first, in a "
-                                         "sub-select with LIMIT or OFFSET 0 or in a MATERIALIZED CTE, and call it for "
-                                         "those; or guard it: CASE WHEN … THEN {}(…) ELSE false END.",
-                                         callText(site), where(e.position), clauseName(blames.front().cause),
-                                         why(e, blames.front().cause), effect(site), site.call->name));
+      const Blame& first = blames.front();
+      const bool outside = site.level && first.range.known() && !site.level->range.contains(first.range);
+      Finding& f = report.at(
+          site, site.call->range,
+          outside ? fmt::format("{} in {} of a sub-select is tested for rows that {} of the enclosing query may reject afterwards. {} Put what rejects rows "
+                                "into the sub-select that picks them, below the call.",
+                                callText(site), where(e.position), clauseName(first.cause), effect(site))
+                  : fmt::format("{} in {} is tested for rows that {} rejects: {}. {} Choose the rows first, in a "
+                                "sub-select with LIMIT or OFFSET 0 or in a MATERIALIZED CTE, and call it for "
+                                "those; or guard it: CASE WHEN … THEN {}(…) ELSE false END.",
+                                callText(site), where(e.position), clauseName(first.cause), why(e, first.cause), effect(site), site.call->name));
       const bool always = e.sureness == Sureness::Always && e.rows == Rows::Superset;
       f.severity = always && !harmless_key ? Severity::Error : Severity::Warning;
       for (const Blame& b : blames)
@@ -134,6 +139,7 @@ const Rule kLockInWhere{
                   "the cheap condition and the call into one CASE.",
         .clauses = {"in WHERE beside other conditions | bad_where.sql", "in ON | bad_on.sql", "in HAVING | bad_having.sql",
                     "in a sub-select whose rows an outer condition rejects | bad_outer_condition.sql",
+                    "in a sub-select whose rows a join outside may reject: a warning | bad_other_rows.sql",
                     "only by cost, position or plan, or a unique key bound: a warning | bad_by_plan.sql"},
     },
     check};

@@ -22,6 +22,11 @@ class RowOrders {
     steps_ = 0;
     return ofQuery(query, 0);
   }
+  // Of the rows that go into an aggregate of the query.
+  RowOrder ofInput(const Query& query) {
+    steps_ = 0;
+    return query.from.size() == 1 ? leaf(query, query.from[0], 0) : query.from.empty() ? RowOrder::Single : RowOrder::Unordered;
+  }
   RowOrder ofArray(const Expr& array) {
     steps_ = 0;
     return ofArrayAt(array, 0);

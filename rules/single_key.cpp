@@ -88,7 +88,7 @@ bool isRowColumn(const Expr& expr, const FunctionIndex& index) {
   return expr.kind == ExprKind::Column && !index.isVariable(expr.qualifier.empty() ? expr.name : expr.qualifier);
 }
 
-bool takesOneKey(const LockSite& site, const FunctionIndex& index, const Catalogue& catalogue) {
+bool takesOneKey(const LockSite& site, const FunctionIndex& index, const Catalogue& catalogue, bool expects_several) {
   if (site.key.constant) return true;
   const std::vector<const Expr*> columns = rowColumns(*site.call, index);
   if (!site.level) return columns.empty();
@@ -99,7 +99,7 @@ bool takesOneKey(const LockSite& site, const FunctionIndex& index, const Catalog
   const bool all_bound = std::ranges::all_of(columns, [&](const Expr* column) {
     return std::ranges::any_of(bound, [&](const Expr* b) { return sameColumn(*b, *column); });
   });
-  return all_bound || maybeOneRow(*site.level, all, index, catalogue);
+  return all_bound || (!expects_several && maybeOneRow(*site.level, all, index, catalogue));
 }
 
 }  // namespace pglocklint

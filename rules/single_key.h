@@ -8,7 +8,7 @@ namespace pglocklint {
 bool isRowColumn(const Expr& expr, const FunctionIndex& index);
 
 // The key is constant, or made of variables, or of columns that the query binds by equalities; or nothing is known about the
-// relation and `id = $1` may well pick one row of it.
-bool takesOneKey(const LockSite& site, const FunctionIndex& index, const Catalogue& catalogue);
+// relation and `id = $1` may well pick one row of it (unless several are expected).
+bool takesOneKey(const LockSite& site, const FunctionIndex& index, const Catalogue& catalogue, bool expects_several = false);
 
 }  // namespace pglocklint

@@ -61,14 +61,15 @@ void check(const Program& program, Report& report) {
     if (!isJudged(program, f)) continue;
     for (const auto& [id, read] : f.read_after) {
       const LockEvent& e = locks.event(id);
+      const bool waits = e.kind != LockEventKind::Try;
       Finding& finding = reportAt(
           report, e, e.range,
-          isClient(f) ? fmt::format("{} waits under REPEATABLE READ: the transaction's snapshot is taken before the wait, so what is read after it is older than the "
-                                    "lock. Use READ COMMITTED, or take a session lock before BEGIN and release it after COMMIT.", eventText(locks, e))
-                      : fmt::format("{} waits in a function that is not VOLATILE: its queries use the snapshot of the statement that called it, which is older than the "
-                                    "lock. Declare the function VOLATILE.", eventText(locks, e)));
-      addTaken(report, finding, e, "waits here");
-      addStep(report, finding, f.unit, read, "reads from the snapshot taken before the wait");
+          isClient(f) ? fmt::format("{} {} under REPEATABLE READ: the transaction's snapshot is taken before the {}, so what is read after it is older than the "
+                                    "lock. Use READ COMMITTED, or take a session lock before BEGIN and release it after COMMIT.", eventText(locks, e), waits ? "waits" : "asks for a lock", waits ? "wait" : "answer")
+                      : fmt::format("{} {} in a function that is not VOLATILE: its queries use the snapshot of the statement that called it, which is older than the "
+                                    "lock. Declare the function VOLATILE.", eventText(locks, e), waits ? "waits" : "asks for a lock"));
+      addTaken(report, finding, e, waits ? "waits here" : "taken here");
+      addStep(report, finding, f.unit, read, fmt::format("reads from the snapshot taken before the {}", waits ? "wait" : "lock"));
       if (!isClient(f) && f.function->volatility_range.known())
         finding.related.push_back(report.place(f.unit, f.function->volatility_range, "declared here"));
     }

@@ -74,11 +74,15 @@ struct Context {
   bool releases = false;
 };
 
+// count(lock(id)): called for the rows that go into the one row that comes out.
+bool isAggregated(const LockSite& site, const Evaluation& e) { return e.position == CallPosition::AggregateArgument && site.level->group_by.empty(); }
+
 bool unorderedStatement(const LockSite& site, const Evaluation& e, Context& in) {
   if (e.runs != Runs::PerRow || e.sureness == Sureness::Unknown || !site.level) return false;
-  if (e.position == CallPosition::Values || takesOneKey(site, in.index, in.catalogue)) return false;
+  const bool aggregated = isAggregated(site, e);
+  if (e.position == CallPosition::Values || takesOneKey(site, in.index, in.catalogue, aggregated)) return false;
   if (e.order == CallOrder::Undefined) {
-    const RowOrder o = in.orders.of(*site.level);  // an array sorted before, a sorted sub-select
+    const RowOrder o = aggregated ? in.orders.ofInput(*site.level) : in.orders.of(*site.level);  // an array sorted before, a sorted sub-select
     const bool sorted = site.level->from.size() == 1 && site.level->order_by.empty() && o != RowOrder::Unordered;
     return !sorted;
   }
@@ -89,8 +93,13 @@ bool unorderedStatement(const LockSite& site, const Evaluation& e, Context& in) 
 // A condition, a sub-select around the call or a wrapper that is not VOLATILE runs below the sort of its own level.
 bool runsBeforeSort(const LockSite& site) { return !site.level->order_by.empty(); }
 
-void reportStatement(const LockSite& site, const Context& in, Report& report) {
-  const std::string remedy = runsBeforeSort(site)
+void reportStatement(const LockSite& site, const Evaluation& e, const Context& in, Report& report) {
+  const bool aggregated = isAggregated(site, e);
+  const std::string remedy = aggregated
+                                 ? fmt::format("An ORDER BY inside of the aggregate is no remedy: up to version 15 it sorts what the calls have returned. Sort in a sub-select, and "
+                                               "take the locks over it: FROM (SELECT … ORDER BY {}).",
+                                               keyText(site))
+                             : runsBeforeSort(site)
                                  ? "The ORDER BY of the same level does not help: the call runs before the sort. Sort in a "
                                    "sub-select with LIMIT or OFFSET 0, and take the locks in the outer select list."
                                  : fmt::format(
@@ -101,7 +110,7 @@ void reportStatement(const LockSite& site, const Context& in, Report& report) {
                          fmt::format("{} takes one lock per row, in whatever order the rows arrive. Two sessions whose rows "
                                      "overlap can take the same keys in opposite order and deadlock. {}",
                                      callText(site), remedy));
-  offerOrderBy(site, in.index, f);
+  if (!aggregated) offerOrderBy(site, in.index, f);
 }
 
 // --- one site in a loop ---------------------------------------------------------------------------------------------
@@ -392,10 +401,11 @@ void check(const Program& program, Report& report) {
     if (!site.live || site.host != SiteHost::Statement || site.call == last) continue;
     if (!site.lock || !site.lock->blocks() || !site.statement || !site.function) continue;
     Context& in = contexts.of(*site.function);
-    const bool statement = std::ranges::any_of(
+    const auto statement = std::ranges::find_if(
         site.evaluations, [&](const CallEvaluation& c) { return unorderedStatement(site, c.evaluation, in); });
-    if (statement) reportStatement(site, in, report);
-    if (statement || reportLoop(site, in, report) || reportFetchLoop(site, in, report) || reportHostLoop(site, in, report)) last = site.call;
+    const bool found = statement != site.evaluations.end();
+    if (found) reportStatement(site, statement->evaluation, in, report);
+    if (found || reportLoop(site, in, report) || reportFetchLoop(site, in, report) || reportHostLoop(site, in, report)) last = site.call;
   }
 }
 
@@ -413,6 +423,7 @@ const Rule kUnorderedLockSet{
             "overlapping sets can take the same keys in opposite order: a deadlock, and PostgreSQL aborts one of them.",
         .remedy = "ORDER BY the key in the query that delivers the rows; sort an array before the loop.",
         .clauses = {"several keys by blocking calls in one statement with no defined order | bad_join.sql",
+                    "several keys in an aggregate, whatever its own ORDER BY | bad_aggregate.sql",
                     "several keys of an array that nobody sorted | bad_unnest.sql",
                     "by one site in a loop over a query | bad_loop.sql",
                     "the COMMIT stands behind the loop | bad_commit_behind.sql",

@@ -96,7 +96,7 @@ std::string_view clauseName(Cause cause) {
     case Cause::Join: return "the join";
     case Cause::SemiJoin: return "the IN or EXISTS condition";
     case Cause::SetOperation: return "the set operation";
-    case Cause::OuterCondition: return "a condition of the enclosing query";
+    case Cause::OuterCondition: return "a condition";
     case Cause::MoveCursor: return "MOVE";
     case Cause::LoopPrefetch: return "the FOR loop";
     case Cause::StoredFunction: return "the set-returning function";

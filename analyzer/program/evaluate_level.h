@@ -98,6 +98,7 @@ class LevelRun {
   void conditions();
   void condition(std::size_t index);
   bool gainsNothingFromJoins(const std::set<int>& mine) const;
+  bool findsItsOwnRows(const Leaf& leaf) const;
   void against(Flow& f, std::size_t q, std::size_t p, const std::set<int>& mine) const;
   Flow gateFlow(std::size_t index) const;
   void gate(std::size_t index);

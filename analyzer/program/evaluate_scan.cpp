@@ -1,6 +1,7 @@
 // Scan and joins of one level: its conditions, and what it asks of the leaves of its FROM.
 #include <algorithm>
 #include <functional>
+#include <optional>
 
 #include "model/lock_function.h"
 #include "program/evaluate_level.h"
@@ -68,6 +69,83 @@ bool LevelRun::gainsNothingFromJoins(const std::set<int>& mine) const {
   return required;
 }
 
+namespace {
+
+// A column of a table, by the name that the statement gives the table.
+struct BaseColumn {
+  std::string schema, table, name;
+  bool operator==(const BaseColumn&) const = default;
+};
+
+const Leaf* leafOf(const Level& level, int id) {
+  const Leaf* found = nullptr;
+  forEachLeafHere(level.from, [&](const Leaf& l) {
+    if (l.id == id) found = &l;
+  });
+  return found;
+}
+
+bool onlyInner(const Level& level) {
+  return std::all_of(level.from.begin(), level.from.end(), [](const FromNode& n) { return n.is_leaf; });
+}
+
+// What the column of a leaf is a copy of, row by row, through sub-selects and CTEs; nothing where an outer join may make it NULL.
+std::optional<BaseColumn> baseOf(const Leaf& leaf, const std::string& name, const Tree& tree, int depth = 0) {
+  if (depth > 20 || leaf.id < 0 || leaf.self_reference) return std::nullopt;
+  const LeafInfo& info = tree.info(leaf.id);
+  if (leaf.kind == LeafKind::Table || (leaf.kind == LeafKind::Unknown && leaf.source && leaf.source->kind == FromKind::Relation)) {
+    if (info.relation) {
+      const Column* c = info.relation->column(name);
+      const bool key = std::any_of(info.relation->unique_keys.begin(), info.relation->unique_keys.end(),
+                                   [&](const auto& k) { return k == List<std::string>{name}; });
+      if (!c || (!c->not_null && !key)) return std::nullopt;
+    }
+    return leaf.source ? std::optional(BaseColumn{leaf.source->schema, leaf.source->name, name}) : std::nullopt;
+  }
+  const Level* inside = leaf.kind == LeafKind::SubQuery && !leaf.query.empty() ? &leaf.query[0] : nullptr;
+  if (leaf.kind == LeafKind::Cte && leaf.cte >= 0) {
+    const CteDef& cte = tree.ctes[static_cast<std::size_t>(leaf.cte)];
+    if (!cte.recursive && !cte.level.empty()) inside = &cte.level[0];
+  }
+  if (!inside || inside->kind != QueryKind::Select || !onlyInner(*inside)) return std::nullopt;
+  for (std::size_t i = 0; i < info.columns.size() && i < inside->targets.size(); ++i) {
+    if (info.columns[i].name != name) continue;
+    const Term& made = inside->targets[i].term;
+    const Leaf* from = made.is(ExprKind::Column) ? leafOf(*inside, made.leaf) : nullptr;
+    return from ? baseOf(*from, made.name, tree, depth + 1) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+// The rows of the leaf come from the very table that it is joined with, by a column that came along, and nothing else is asked of that
+// table: `UPDATE job … FROM picked WHERE job.id = picked.id`. Each row finds its own.
+bool LevelRun::findsItsOwnRows(const Leaf& leaf) const {
+  if (leaves_.size() != 2 || !onlyInner(level_) || level_.kind == QueryKind::Merge) return false;
+  const Leaf* other = nullptr;
+  forEachLeafHere(static_cast<const std::vector<FromNode>&>(level_.from), [&](const Leaf& l) {
+    if (l.id != leaf.id) other = &l;
+  });
+  if (!other || !tree_.info(other->id).policies.empty()) return false;
+  bool joined = false;
+  for (std::size_t i = 0; i < level_.where.size(); ++i) {
+    const Condition& c = where_conditions_[i];
+    if (c.unsure || c.semi_join) return false;
+    if (c.leaves.count(other->id) == 0) continue;
+    const Term& t = level_.where[i];
+    if (joined || !t.is(ExprKind::Op) || t.name != "=" || t.args.size() != 2) return false;
+    const bool first = t.args[0].is(ExprKind::Column) && t.args[0].leaf == leaf.id;
+    const Term &mine = t.args[first ? 0 : 1], &theirs = t.args[first ? 1 : 0];
+    if (!mine.is(ExprKind::Column) || mine.leaf != leaf.id || !theirs.is(ExprKind::Column) || theirs.leaf != other->id) return false;
+    const auto from = baseOf(leaf, mine.name, tree_), to = baseOf(*other, theirs.name, tree_);
+    if (other->kind != LeafKind::Table && other->kind != LeafKind::Unknown) return false;
+    if (!from || from != to) return false;
+    joined = true;
+  }
+  return joined;
+}
+
 // What condition p means for the rows that lock condition q runs for.
 void LevelRun::against(Flow& f, std::size_t q, std::size_t p, const std::set<int>& mine) const {
   const Condition& other = where_conditions_[p];
@@ -132,7 +210,8 @@ void LevelRun::condition(std::size_t q) {
   const std::set<int> mine = self.leaves.empty() ? leaves_ : self.leaves;  // without columns it belongs to the whole FROM
   if (leaves_.size() > 1) {
     f.order = CallOrder::Undefined, f.order_terms.clear();
-    if (mine != leaves_ && gainsNothingFromJoins(mine)) {
+    const Leaf* leaf = mine.size() == 1 ? leafOf(level_, *mine.begin()) : nullptr;
+    if (mine != leaves_ && (gainsNothingFromJoins(mine) || (leaf && findsItsOwnRows(*leaf)))) {
       if (f.limited) discard(f, Rows::PlanDependent, Sureness::ByPlan, f.limit_blame.cause, f.limit_blame.range);
     } else if (mine != leaves_) {
       discard(f, Rows::PlanDependent, Sureness::ByPlan, Cause::Join, joinRange(mine));
@@ -158,7 +237,7 @@ void LevelRun::outerConditions(const FromNode& node) {
     for (const Term& other : node.on)
       if (&other != &c) discard(f, Rows::PlanDependent, Sureness::ByPlan, Cause::OtherCondition, other.range());
     // It may be removed with its join on some versions.
-    if (f.runs > Runs::NeedNot && node.join == JoinType::Left && node.sides.size() == 2) {
+    if (f.runs > Runs::NeedNot && node.join == JoinType::Left && node.sides.size() == 2 && !leavesOf(node.sides[1]).count(level_.target_leaf)) {
       const std::set<int> right = leavesOf(node.sides[1]);
       Level others = level_;
       others.from.clear();
@@ -328,7 +407,7 @@ void LevelRun::joinedLeaf(const Leaf& leaf, Flow& f) const {
   const bool one_row = leafGivesOneRow(leaf, tree_);
   if (f.runs > Runs::NeedNot) f.runs = Runs::NeedNot, f.runs_blame = {Cause::EmptySide, side}, f.runs_sureness = Sureness::ByPlan;
   if (leaf.kind == LeafKind::SubQuery) f.once = false;
-  if (leaf.kind == LeafKind::SubQuery || !one_row) discard(f, Rows::PlanDependent, Sureness::ByPlan, Cause::Join, side);
+  if ((leaf.kind == LeafKind::SubQuery || !one_row) && !findsItsOwnRows(leaf)) discard(f, Rows::PlanDependent, Sureness::ByPlan, Cause::Join, side);
   f.many = !one_row;
   f.limited = false;
 }
@@ -387,7 +466,9 @@ void LevelRun::leaf(Leaf& leaf, bool nullable, const std::vector<Term>* on) {
       discard(f, Rows::PlanDependent, Sureness::ByPlan, Cause::SemiJoin, range);
       if (leaf.kind == LeafKind::SubQuery) f.once = false;  // a join: read again and again on some plans
     } else if (!alone && !c.leaves.count(leaf.id) && !c.is_volatile) continue;
-    else {
+    else if (!alone && c.leaves.size() > 1) {
+      if (!findsItsOwnRows(leaf)) discard(f, Rows::PlanDependent, Sureness::ByPlan, Cause::Join, range);
+    } else {
       LockTest test = testOf(level_.where[i], leaf);
       discard(f, Rows::Superset, Sureness::Always, test.own_result ? Cause::OwnCondition : Cause::OuterCondition, range);
       f.discards.back().spared = std::move(test.spared);

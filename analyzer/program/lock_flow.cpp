@@ -20,6 +20,7 @@ const std::string kResult = "#return";
 const std::string kString = "#string";  // statements are sent as one
 const std::string kWrapped = "#wrapped";  // psql -1 has opened the transaction
 const std::string kPsql = "#psql";
+const std::string kBegins = "#begins";  // psql's AUTOCOMMIT is off: it begins a transaction by itself (false: perhaps)
 const std::string kSnapshotDefault = "#repeatable read";
 const std::string kReplica = "#session_replication_role";  // no ordinary trigger fires
 const std::string kDisabled = "#disabled ";        // and a trigger, or a relation: by ALTER TABLE in this script
@@ -678,17 +679,19 @@ class Flow {
 
   void take(const LockEvent& e, EventId id, LockState& s) {
     acquire(s, {e.key, e.lock->mode, e.lock->scope, e.least, e.most, id, e.cursor}, states_.keys);
-    const bool kept_snapshot = (s.repeatable_read && s.status == TransactionStatus::Explicit) || stable_;
-    if (kept_snapshot) s.stale.add(id);
+    if (keepsSnapshot(s)) s.stale.add(id);
   }
+  bool keepsSnapshot(const LockState& s) const { return (s.repeatable_read && s.status == TransactionStatus::Explicit) || stable_; }
 
   void call(EventId id, const LockState& s, std::vector<Alternative>& out) {
     const LockSummary& summary = reader_.summary(id);
     result_.summary.works |= summary.works;
+    const bool waits = std::any_of(summary.acquires.begin(), summary.acquires.end(), [](const InnerAcquisition& a) { return a.blocks; });
     for (const LockOutcome& o : summary.outcomes) {
       if (host_ && refuses(o, summary, s)) continue;
       std::optional<LockState> after = afterCall(o, id, s);
       if (!after) continue;
+      if (waits && keepsSnapshot(*after)) after->stale.add(id);
       if (summary.works)
         after->holds.changeAll([](Hold& h) {
           if (h.mayHold() && h.worked.empty()) h.worked.add(kSomething);
@@ -866,6 +869,7 @@ class Flow {
   // --- transactions and settings -------------------------------------------------------------------------------------------
 
   TransactionStatus idle(const LockState& s) const {
+    if (const auto begins = known(s, kBegins)) return *begins ? TransactionStatus::Explicit : TransactionStatus::Unknown;
     if (const auto string = known(s, kString)) return *string ? TransactionStatus::Implicit : TransactionStatus::None;
     if (host_) return TransactionStatus::None;
     const RunnerFacts& runner = program_.units[at(unit_)].runner;
@@ -999,7 +1003,16 @@ class Flow {
     return routine_ || !program_.units[at(unit_)].runner.fresh_session ? TimeoutValue::Unknown : TimeoutValue::Off;
   }
 
+  // psql's own variable. What is open stays open until it is committed.
+  void autocommit(const std::string& value, LockState& s) const {
+    std::erase_if(s.facts, [](const Fact& f) { return f.text == kBegins; });
+    if (value != "on") learn(s, {kBegins, {}, value == "off"});
+    if (s.status == TransactionStatus::None) s.status = idle(s);
+    else if (value != "off" && s.status == TransactionStatus::Explicit && s.holds.empty()) s.status = TransactionStatus::Unknown;  // nothing may have been sent yet
+  }
+
   void setting(const Setting& set, LockState& s) const {
+    if (set.name == ":AUTOCOMMIT") return autocommit(set.value, s);
     const std::optional<std::size_t> timeout = Timeouts::indexOf(set.name);
     const bool inside = routine_ && function_.kind != FunctionKind::HostFunction;  // a transaction is open
     const TransactionStatus status = inside ? TransactionStatus::Explicit : s.status;
@@ -1016,13 +1029,20 @@ class Flow {
       learn(s, {kSnapshotDefault, {}, set.value == "repeatable read"});
   }
 
+  template <class F>
+  static void keepBegins(LockState& s, F&& change) {
+    const auto begins = known(s, kBegins);
+    change();
+    if (begins) learn(s, {kBegins, {}, *begins});
+  }
+
   bool session(const SessionOp& op, LockState& s) {
     switch (op.verb) {
       case SessionVerb::Reconnect:
         s.timeouts = Timeouts::all(known(s, kPsql) == true ? TimeoutValue::Unknown : byDefault());  // PGOPTIONS stays in force
         for (const auto& [name, value] : settingsOf(connectionTarget(op.text)))
           if (Timeouts::indexOf(name)) s.timeouts = Timeouts::all(TimeoutValue::Unknown);
-        leaveSession(s, op.range);
+        keepBegins(s, [&] { leaveSession(s, op.range); });
         s.status = idle(s);
         break;
       case SessionVerb::Start:  // a psql of its own

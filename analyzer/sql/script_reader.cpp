@@ -198,10 +198,31 @@ void ScriptReader::givenVariable(const std::string& name, const std::optional<st
   flow.addVariable(std::move(v));
 }
 
-// A psql variable. One that is set twice, in one branch only, or by \gset as well, has no one value.
+namespace {
+
+// As psql reads a variable that is on or off.
+std::string_view switchValue(const std::optional<std::string>& value) {
+  if (!value) return "?";
+  const std::string folded = foldIdentifier(*value);
+  for (const std::string_view off : {"off", "false", "no", "0", "of", "fals", "fal", "fa", "f", "n"})
+    if (folded == off) return "off";
+  for (const std::string_view on : {"on", "true", "yes", "1", "tru", "tr", "t", "ye", "y", ""})
+    if (folded == on) return "on";
+  return "?";
+}
+
+}  // namespace
+
+// A psql variable. One that is set twice, in one branch only, or by \gset as well, has no one value. AUTOCOMMIT is a setting of the session.
 void ScriptReader::setVariable(std::string_view arguments, bool set, const SourceRange& range, ScriptFlow& flow) {
   const std::size_t end = std::min(arguments.find_first_of(" \t"), arguments.size());
   if (end == 0) return;
+  if (arguments.substr(0, end) == "AUTOCOMMIT") {
+    Setting autocommit;
+    autocommit.name = ":AUTOCOMMIT", autocommit.range = range;
+    autocommit.value = set ? switchValue(setValue(arguments.substr(end))) : "?";
+    return flow.add(Event(std::move(autocommit)));
+  }
   const std::string name = ":" + std::string(arguments.substr(0, end));  // its own name space: no column or PL/pgSQL variable is meant
   if (Variable* known = flow.variable(name)) return known->initial.clear();
   Variable v;

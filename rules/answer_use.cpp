@@ -2,7 +2,7 @@
 //
 // Two questions. Inside the statement: which conditions, columns and sub-selects see the call's result (Carrier). Outside: the variable
 // that holds it, followed through the function's blocks to whatever reads it first (Readers). A result that is only printed, compared in
-// an IF whose branches both go on to the same work, copied into a variable of that kind, or overwritten, decides nothing. In doubt it
+// an IF whose branches both go on to the same work, asked in a loop that gives up and goes on to that work, copied into a variable of that kind, or overwritten, decides nothing. In doubt it
 // decides: an expression that may raise an error, call something or write data is no mere display.
 #include "answer_use.h"
 
@@ -303,6 +303,58 @@ bool leadsNowhere(const Function& f, std::int32_t block, const Catalogue& catalo
   return false;
 }
 
+// pg_sleep between two tries, a counter, a message.
+bool onlyPasses(const Block& b) {
+  for (std::size_t i = 0; i < b.events.size(); ++i) {
+    if (b.events[i].kind != EventKind::Statement || endsWithError(b, i)) return false;
+    const Statement& s = b.events[i].statement[0];
+    if (s.context == PlContext::Raise || s.context == PlContext::Assign) continue;
+    if (s.context != PlContext::Perform || s.query.size() != 1 || s.query[0].targets.size() != 1) return false;
+    const Expr& call = s.query[0].targets[0].expr;
+    if (call.kind != ExprKind::Call || !call.name.starts_with("pg_sleep")) return false;
+  }
+  return true;
+}
+
+// The first thing that is done from here on, beside messages, is work: no condition and no lock call stands before it.
+bool beginsWithWork(const Function& f, const std::vector<std::int32_t>& chain, std::size_t from, const Catalogue& catalogue) {
+  for (std::size_t i = from; i < chain.size(); ++i)
+    for (const Event& e : f.blocks[static_cast<std::size_t>(chain[i])].events) {
+      if (e.kind == EventKind::Statement && e.statement[0].context == PlContext::Raise) continue;
+      bool locks = false;
+      for (const Statement& s : e.statement)
+        forEachExpr(s, [&](const Expr& x, const QueryLevels&) {
+          locks |= x.kind == ExprKind::Call && (findLockFunction(x.name) || catalogue.routine(x.qualifier, x.name, x.args.size()));
+        });
+      return !locks && isWork(e, catalogue);
+    }
+  return false;
+}
+
+// EXIT WHEN the lock is obtained, in a loop that ends by itself: behind it the same work is done in either case.
+bool givesUp(const Function& f, std::int32_t block, const Catalogue& catalogue) {
+  if (block < 0) return false;
+  const Block& test = f.blocks[static_cast<std::size_t>(block)];
+  if (test.successors.size() != 2) return false;
+  for (const std::size_t side : {0U, 1U}) {
+    const std::int32_t left = test.successors[side].target;  // out of the loop
+    std::int32_t head = test.successors[1 - side].target;
+    for (int i = 0; i < 20 && head >= 0 && static_cast<std::size_t>(head) < f.blocks.size(); ++i) {
+      const Block& b = f.blocks[static_cast<std::size_t>(head)];
+      if (head < block && b.successors.size() == 2) break;  // the loop's own decision to go on
+      if (!onlyPasses(b) || b.successors.size() != 1) return false;
+      head = b.successors[0].target;
+    }
+    if (head < 0 || head >= block) continue;
+    for (const Edge& end : f.blocks[static_cast<std::size_t>(head)].successors) {
+      const std::vector<std::int32_t> obtained = printingChain(f, left), ended = printingChain(f, end.target);
+      const auto meet = std::ranges::find_if(obtained, [&](std::int32_t at) { return std::ranges::find(ended, at) != ended.end(); });
+      if (meet != obtained.end() && *meet != head && beginsWithWork(f, obtained, static_cast<std::size_t>(meet - obtained.begin()), catalogue)) return true;
+    }
+  }
+  return false;
+}
+
 // --- outside: variables -----------------------------------------------------------------------------------------------
 
 class Readers {
@@ -504,6 +556,8 @@ std::optional<std::string> whyIgnored(const LockSite& site, const FunctionIndex&
     case PlContext::Condition:
       if (!carried.decides && !carried.outputs.empty() && leadsNowhere(*site.function, index.blockOf(s), catalogue))
         return "the IF that tests it goes on to the same work either way";
+      if (!carried.decides && !carried.outputs.empty() && givesUp(*site.function, index.blockOf(s), catalogue))
+        return "the loop that tests it ends by itself, and goes on to the same work as with the lock";
       return std::nullopt;
     default: return std::nullopt;
   }

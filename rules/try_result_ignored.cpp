@@ -270,6 +270,7 @@ const Rule kTryResultIgnored{
                     "an assigned variable that is never read | bad_assign.sql",
                     "a value in DECLARE that is never read | bad_declare.sql",
                     "an answer that is only printed, or tested by an IF that changes nothing | bad_only_printed.sql",
+                    "a loop that gives up and goes on | bad_gives_up.sql",
                     "a variable that is overwritten | bad_overwritten.sql", "a column or field that nobody reads | bad_unread_column.sql",
                     "not the last statement of a SQL function | bad_sql_function.sql"},
     },

@@ -42,7 +42,7 @@ std::string text(const Expr& e, int depth) {
     case ExprKind::And: return list(e.args, d, " AND ");
     case ExprKind::Or: return list(e.args, d, " OR ");
     case ExprKind::Not: return e.args.empty() ? "NOT …" : "NOT " + text(e.args[0], d);
-    case ExprKind::Cast: return e.args.empty() ? "…" : text(e.args[0], d) + "::" + e.type;
+    case ExprKind::Cast: return e.args.empty() ? "…" : text(e.args[0], d) + (e.type == "unknown" ? "" : "::" + e.type);  // of dynamic SQL
     case ExprKind::Op:
       if (e.args.size() == 1) return e.name + text(e.args[0], d);
       return list(e.args, d, " " + e.name + " ");

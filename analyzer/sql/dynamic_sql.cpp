@@ -343,6 +343,16 @@ class HoleFiller {
     walk.visit(e);
   }
 
+  // What was put into the text as text is a literal there, whatever type it had before.
+  void putText(Expr& e, const Expr& argument) {
+    put(e, argument);
+    if (e.kind == ExprKind::Const) return;
+    Expr literal;
+    literal.kind = ExprKind::Cast, literal.type = "unknown", literal.range = e.range;
+    literal.args.push_back(std::move(e));
+    e = std::move(literal);
+  }
+
   void fillParam(Expr& e) {
     if (e.text.empty() || e.text.size() > 4) return;
     std::size_t number = 0;
@@ -358,7 +368,10 @@ class HoleFiller {
     const std::string text = e.text;
     FoundMarker marker = findMarker(text, 0, holes_.size());
     if (!marker.found()) return;
-    if (marker.begin == 0 && marker.end == text.size()) return fillWhole(e, marker.number);
+    if (marker.begin == 0 && marker.end == text.size()) {
+      if (substitutable(holes_[marker.number].argument)) return putText(e, holes_[marker.number].argument[0]);
+      return leave(e, marker.number);
+    }
     Expr concat;
     concat.kind = ExprKind::Op, concat.name = "||", concat.range = e.range;
     std::size_t from = 0;
@@ -400,7 +413,7 @@ class HoleFiller {
     const DynamicHole& hole = holes_[marker.number];
     if (hole.kind == HoleKind::Identifier) return false;
     if (in_call_ && substitutable(hole.argument))
-      put(e, hole.argument[0]);
+      putText(e, hole.argument[0]);
     else
       leave(e, marker.number);
     return true;

@@ -64,6 +64,26 @@ bool returnsValue(const Function& f, const SourceRange& range) {
   return false;
 }
 
+// OUT parameters are assigned, or rows returned, just before the function ends there.
+bool givesOutput(const Function& f, const WayOut& w) {
+  const auto isOutput = [&](const std::string& name) {
+    return std::any_of(f.parameters.begin(), f.parameters.end(), [&](const Parameter& p) {
+      return p.name == name && (p.mode == ParameterMode::Out || p.mode == ParameterMode::InOut || p.mode == ParameterMode::Table);
+    });
+  };
+  for (const Block& b : f.blocks) {
+    const bool ends = std::any_of(b.events.begin(), b.events.end(), [&](const Event& e) {
+      if (!e.exit.empty()) return e.exit[0].range == w.range;
+      return w.kind == WayOutKind::End && b.successors.empty() && !e.statement.empty() && e.statement[0].range == w.range;
+    });
+    if (!ends) continue;
+    for (const Event& e : b.events)
+      for (const Statement& s : e.statement)
+        if (s.context == PlContext::ReturnQuery || std::any_of(s.into.begin(), s.into.end(), isOutput)) return true;
+  }
+  return false;
+}
+
 bool heldOnAllReturns(const FunctionLocks& f, const Leak& leak) {
   return std::all_of(f.ways_out.begin(), f.ways_out.end(), [&](const WayOut& w) {
     return !isNormal(w) || std::all_of(w.states.begin(), w.states.end(), [&](const LockState& s) { return held(s, leak.key, leak.mode); });
@@ -83,10 +103,20 @@ bool isObtained(const FunctionLocks& f) {
   return std::any_of(calls.begin(), calls.end(), [&](const HostCall& c) { return c.kind == HostCallKind::Obtain && c.connection == f.session; });
 }
 
+// The way out is an error of a statement that reads: a claim that looks once more whether there is still something to do.
+bool onlyLooks(const Function& f, const WayOut& w) {
+  if (w.kind != WayOutKind::ErrorIn && w.kind != WayOutKind::Cancelled) return false;
+  for (const Block& b : f.blocks)
+    for (const Event& e : b.events)
+      for (const Statement& s : e.statement)
+        if (s.range == w.range) return s.kind == StatementKind::Query && (s.query.empty() || s.query[0].kind == QueryKind::Select);
+  return false;
+}
+
 // The lock is part of what the function returns: true only with it, or a value that without it is missing.
 bool handsOn(const FunctionLocks& f, const Leak& leak) {
   if (isObtained(f)) return false;  // whoever gets the connection next has it
-  bool held_true = false, other = false, value_with = true, value_without = false;
+  bool held_true = false, other = false, value_with = true, value_without = false, outputs = false;
   for (const WayOut& w : f.ways_out) {
     if (!isNormal(w)) continue;
     for (const LockState& s : w.states) {
@@ -94,15 +124,17 @@ bool handsOn(const FunctionLocks& f, const Leak& leak) {
       const auto result = returned(s);
       if (has && result == true) held_true = true;
       else if (has || result != false) other = true;
-      if (has) value_with &= returnsValue(*f.function, w.range);
-      else value_without |= returnsValue(*f.function, w.range);
+      const bool output = !isHost(f) && givesOutput(*f.function, w);
+      outputs |= output;
+      if (has) value_with &= output || returnsValue(*f.function, w.range);
+      else value_without |= output || returnsValue(*f.function, w.range);
     }
   }
   if (held_true && !other) return true;
   const std::string& type = f.function->returns;
   if (isHost(f)) return returnsObject(f) && heldOnAllReturns(f, leak);
   if (type == "trigger" || type == "event_trigger") return false;  // the row goes to the server
-  return type != "void" && type != "boolean" && !type.empty() && value_with && !value_without;
+  return (outputs || (type != "void" && type != "boolean" && !type.empty())) && value_with && !value_without;
 }
 
 std::vector<Leak> leaksOf(const FunctionLocks& f, const LockStates& locks) {
@@ -147,11 +179,12 @@ std::string_view wayText(const FunctionLocks& f, const WayOut& w) {
 void reportLeak(const FunctionLocks& f, const Leak& leak, const LockStates& locks, bool released_elsewhere, Report& report) {
   std::vector<const WayOut*> normal;
   std::copy_if(leak.ways.begin(), leak.ways.end(), std::back_inserter(normal), [](const WayOut* w) { return isNormal(*w); });
-  if (!normal.empty() && handsOn(f, leak)) normal.clear();
-  std::vector<const WayOut*> ways = normal;
+  const bool hands_on = !normal.empty() && handsOn(f, leak);
+  std::vector<const WayOut*> ways;
+  if (!hands_on) ways = normal;
   for (const WayOutKind kind : {WayOutKind::Raise, WayOutKind::ErrorIn, WayOutKind::Cancelled})
     for (const WayOut* w : leak.ways)
-      if (w->kind == kind) ways.push_back(w);
+      if (w->kind == kind && !(hands_on && !isHost(f) && onlyLooks(*f.function, *w))) ways.push_back(w);
   const auto samePlace = [](const WayOut* a, const WayOut* b) { return a->range == b->range; };
   ways.erase(std::unique(ways.begin(), ways.end(), samePlace), ways.end());
   if (ways.empty()) return;

@@ -134,7 +134,7 @@ bool certainlyScript(const LockSite& site, const ScriptView& view, const RunnerF
 void checkScript(const LockSite& site, const ScriptTimeline& timeline, Report& report) {
   const Statement& s = *site.statement;
   const RunnerFacts& runner = report.program().units[static_cast<std::size_t>(site.unit)].runner;
-  if (s.kind != StatementKind::Query || !s.consumer.empty() || s.query.empty() || carryAnswer(s.query[0], *site.call).decides)
+  if (s.kind != StatementKind::Query || (!s.consumer.empty() && s.consumer != "shell") || s.query.empty() || carryAnswer(s.query[0], *site.call).decides)
     return;
   if (hasPlaceholder(s) && runner.profile != "psql") return;  // a program fills them in, and reads the answer
   const ScriptView view = timeline.from(site);

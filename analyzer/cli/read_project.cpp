@@ -219,8 +219,14 @@ ProjectFacts readProject(const ProjectInput& given) {
     paths.push_back(input.stdin_path);
   const auto texts = std::make_shared<const Texts>(found, input);
   std::vector<std::vector<Pooler>> found_poolers(poolers.size());
-  parallelFor(poolers.size(), input.threads, kLargeStack, [&](std::size_t i) { found_poolers[i] = readPoolers(poolers[i], texts->read(poolers[i]).text); });
+  std::vector<std::string> unread_parts(poolers.size());
+  parallelFor(poolers.size(), input.threads, kLargeStack, [&](std::size_t i) {
+    const std::string text = texts->read(poolers[i]).text;
+    found_poolers[i] = readPoolers(poolers[i], text), unread_parts[i] = unreadPart(poolers[i], text);
+  });
   for (std::vector<Pooler>& all : found_poolers) std::move(all.begin(), all.end(), std::back_inserter(facts.poolers));
+  for (std::size_t i = 0; i < poolers.size(); ++i)
+    if (!unread_parts[i].empty()) facts.unread.push_back({poolers[i], "degraded", unread_parts[i]});
   ShellReading shell = readShellScripts(scripts, [&](const std::string& path) { return texts->read(path); }, input.threads);
   for (const auto& [path, error] : shell.unread) facts.unread.push_back({path, "not-read", error});
   for (const auto& [path, mode] : shell.runs) paths.push_back(path);  // whatever they are called

@@ -903,13 +903,7 @@ class Flow {
       }
       case TransactionVerb::PrepareTransaction:
         endsTransaction(s, Loss::Prepare, op.range);
-        if (settled_ && record_) {
-          Deed handed_over;
-          handed_over.work = true;
-          LockState prepared = s;
-          std::erase_if(prepared.lost, [](const LostLock& l) { return l.how != Loss::Prepare; });
-          noteLosses(handed_over, op.range, {prepared});
-        }
+        workAfter(Loss::Prepare, op.range, s);
         std::erase_if(s.lost, [](const LostLock& l) { return l.how == Loss::Prepare; });
         s.status = idle(s);
         break;
@@ -1073,6 +1067,7 @@ class Flow {
         break;
       case SessionVerb::Quit: return false;
       case SessionVerb::Include:  // another file's statements: they may take and release
+        workAfter(Loss::StatementEnd, op.range, s);
         s.holds.changeAll([](Hold& h) { h.lo = std::min(h.lo, 0), h.floor_lo = 0, h.must = 0; });
         s.lost.clear();
         s.timeouts = Timeouts::all(TimeoutValue::Unknown);
@@ -1524,6 +1519,15 @@ class Flow {
         if (known_loss == all.end()) all.push_back(std::move(w));
         else if (!known_loss->same_work && w.same_work) *known_loss = std::move(w);
       }
+  }
+
+  // What is done there, whatever it is, is done without the locks that were lost in that way.
+  void workAfter(Loss how, const SourceRange& range, LockState s) {
+    if (!settled_ || !record_) return;
+    std::erase_if(s.lost, [&](const LostLock& l) { return l.how != how; });
+    Deed work;
+    work.work = true;
+    noteLosses(work, range, {std::move(s)});
   }
 
   void noteWait(const SourceRange& range, std::string_view what, bool repeated, const LockStateSet& states) {

@@ -55,6 +55,7 @@ class Walker {
     collect(main, main.syntax.root);
     beginFunction();
     walk(main, main.syntax.root, {});
+    if (at_exit_) nested(*at_exit_, {});
     endFunction();
     // Functions that nothing here calls: other scripts source this one.
     for (auto& [name, f] : functions_)
@@ -405,8 +406,18 @@ class Walker {
     if (const std::size_t script = findNestedScript(all); script < all.size()) return nested(all[script], mine);
     const std::string& name = all[0].str();
     if (name == "exit" || name == "exec") return flow().leave();
+    if (name == "trap") return setTrap(all);
     const auto f = functions_.find(name);
     if (f != functions_.end()) callFunction(f->second, {all.begin() + 1, all.end()}, mine);
+  }
+
+  // trap 'psql …' EXIT: what the script does at its end; the last one counts.
+  void setTrap(const std::vector<Word>& all) {
+    std::size_t first = 1;
+    if (first < all.size() && all[first].str() == "--") ++first;
+    const auto atExit = [](const Word& signal) { return signal.str() == "EXIT" || signal.str() == "0"; };
+    if (first + 1 >= all.size() || std::none_of(all.begin() + static_cast<std::ptrdiff_t>(first) + 1, all.end(), atExit)) return;
+    at_exit_ = all[first].known && all[first].str() != "-" ? std::optional(all[first]) : std::nullopt;
   }
 
   // psql calls inside $(…) among a command's words run before it.
@@ -549,6 +560,7 @@ class Walker {
   std::map<std::string, ShellFunction, std::less<>> functions_;
   std::map<std::string, Assignment, std::less<>> assignments_;
   std::deque<std::vector<Word>> arguments_;  // of the calls taken in, innermost last
+  std::optional<Word> at_exit_;              // the trap
   std::vector<std::unique_ptr<Growing>> growing_;
   std::vector<Growing*> open_;
   int depth_ = 0;

@@ -9,8 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "model/ascii.h"
 #include "source/pooler_yaml.h"
+#include "source/yaml.h"
 
 namespace pglocklint {
 
@@ -234,6 +237,12 @@ std::vector<Pooler> readPoolerFile(const std::string& path, std::string_view tex
   }
   if (pooler.pools.empty()) return {};
   return {std::move(pooler)};
+}
+
+std::string unreadPart(const std::string& path, std::string_view text) {
+  if (!isYamlName(path) || !namesPooler(text)) return "";
+  const std::optional<std::uint32_t> line = yamlErrorLine(text);
+  return line ? fmt::format("names a connection pooler, and is no YAML at line {}: nothing is known of a pool there", *line) : "";
 }
 
 std::vector<Pooler> readPoolers(const std::string& path, std::string_view text) {

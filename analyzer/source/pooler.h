@@ -16,6 +16,8 @@ bool isPoolerName(std::string_view path);
 std::vector<Pooler> readPoolers(const std::string& path, std::string_view text);
 // The same without YAML.
 std::vector<Pooler> readPoolerFile(const std::string& path, std::string_view text);
+// Why a part of a file that names a pooler is not read; empty if all of it is.
+std::string unreadPart(const std::string& path, std::string_view text);
 // "transaction", "Session", in quotes or not.
 std::optional<PoolMode> poolModeOf(std::string_view word);
 

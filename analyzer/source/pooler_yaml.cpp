@@ -217,10 +217,13 @@ bool isYamlName(std::string_view path) {
   return name.ends_with(".yaml") || name.ends_with(".yml");
 }
 
-std::vector<Pooler> readYamlPoolers(const std::string& path, std::string_view text) {
+bool namesPooler(std::string_view text) {
   static constexpr std::string_view kWords[] = {"bouncer", "Bouncer", "supavisor", "pgcat", "odyssey", "onnectionPooler"};
-  const bool mentions = std::any_of(std::begin(kWords), std::end(kWords), [&](std::string_view w) { return text.find(w) != std::string_view::npos; });
-  return mentions ? YamlPoolers(path, text).read() : std::vector<Pooler>{};
+  return std::any_of(std::begin(kWords), std::end(kWords), [&](std::string_view w) { return text.find(w) != std::string_view::npos; });
+}
+
+std::vector<Pooler> readYamlPoolers(const std::string& path, std::string_view text) {
+  return namesPooler(text) ? YamlPoolers(path, text).read() : std::vector<Pooler>{};
 }
 
 }  // namespace pglocklint

@@ -10,6 +10,8 @@ namespace pglocklint {
 
 bool isYamlName(std::string_view path);  // *.yaml, *.yml
 
+bool namesPooler(std::string_view text);
+
 // Those whose mode and port the file tells. Empty for any other YAML.
 std::vector<Pooler> readYamlPoolers(const std::string& path, std::string_view text);
 

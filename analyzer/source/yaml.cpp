@@ -34,6 +34,8 @@ class Reader {
     return documents;
   }
 
+  std::optional<std::uint32_t> errorLine() const { return failed_ ? std::optional(error_line_) : std::nullopt; }
+
  private:
   struct Delete {
     void operator()(yaml_event_t* e) const { yaml_event_delete(e), delete e; }
@@ -45,6 +47,7 @@ class Reader {
     if (failed_) return nullptr;
     Event e(new yaml_event_t());
     failed_ = yaml_parser_parse(&parser_, e.get()) == 0 || ++nodes_ > kMostNodes;
+    if (failed_) error_line_ = static_cast<std::uint32_t>(parser_.problem_mark.line + 1);
     return failed_ ? nullptr : std::move(e);
   }
 
@@ -64,7 +67,7 @@ class Reader {
       n.end = byteOf(e.end_mark.index);
       n.line = static_cast<std::uint32_t>(e.start_mark.line + 1);
     }
-    if (depth > kDeepest) failed_ = true;
+    if (depth > kDeepest) failed_ = true, error_line_ = n.line;
     const unsigned char* anchor = nullptr;
     switch (e.type) {
       case YAML_SCALAR_EVENT:
@@ -120,6 +123,7 @@ class Reader {
   std::map<std::string, YamlNode> anchors_;
   std::size_t nodes_ = 0;
   bool failed_ = false;
+  std::uint32_t error_line_ = 0;
 };
 
 }  // namespace
@@ -132,5 +136,11 @@ const YamlNode& YamlNode::operator[](std::string_view key) const {
 }
 
 std::vector<YamlNode> readYaml(std::string_view text) { return Reader(text).read(); }
+
+std::optional<std::uint32_t> yamlErrorLine(std::string_view text) {
+  Reader reader(text);
+  reader.read();
+  return reader.errorLine();
+}
 
 }  // namespace pglocklint

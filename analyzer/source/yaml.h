@@ -1,6 +1,7 @@
 // YAML as far as configurations need it: a small tree with the place of each scalar, by libyaml's events.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,5 +25,7 @@ struct YamlNode {
 
 // The documents of a file, up to the first error (a template's `{{`); the document with the error is not there.
 std::vector<YamlNode> readYaml(std::string_view text);
+// The line of that error, if there is one.
+std::optional<std::uint32_t> yamlErrorLine(std::string_view text);
 
 }  // namespace pglocklint

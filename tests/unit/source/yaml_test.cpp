@@ -38,6 +38,13 @@ TEST_CASE("what is no YAML is not there, and what stands before it is") {
   CHECK(readYaml("").empty());
 }
 
+TEST_CASE("a file that names a pooler and is no YAML is told") {
+  CHECK(unreadPart("compose.yml", "services:\n  pgbouncer:\n    image: x\n   y: {{ z }}\n").find("no YAML at line 4") != std::string::npos);
+  CHECK(unreadPart("compose.yml", "services:\n  web:\n    image: x\n   y: {{ z }}\n").empty());
+  CHECK(unreadPart("compose.yml", "services: {pgbouncer: {image: x}}\n").empty());
+  CHECK(unreadPart("pgbouncer.ini", "{ [").empty());
+}
+
 TEST_CASE("hostile files end early") {
   CHECK(readYaml(std::string(100'000, '[')).empty());
   std::string bomb = "a0: &a0 [x, x]\n";

@@ -16,12 +16,13 @@ Statement dynamic(const ReadBody& b) {
   return {};
 }
 
-// The first argument of the first call in the select list.
+// The first argument of the first call in the select list; what was put in as text is a literal of no type.
 Expr key(const Statement& s) {
   REQUIRE(s.query.size() == 1);
   REQUIRE_FALSE(s.query[0].targets.empty());
   REQUIRE_FALSE(s.query[0].targets[0].expr.args.empty());
-  return s.query[0].targets[0].expr.args[0];
+  const Expr& argument = s.query[0].targets[0].expr.args[0];
+  return argument.kind == ExprKind::Cast && argument.type == "unknown" ? argument.args[0] : argument;
 }
 
 Statement executed(std::string_view text) {

@@ -140,10 +140,11 @@ void checkFolds(const Program& program, Report& report) {
     if (!fold || !answersFor(site, *fold)) return;
     if (fold->kind == ValueKind::Arithmetic && significantBits(*fold).value_or(0) < kFewestFoldedBits) return;
     reported = site.call;
+    const bool uuid = stripCasts(fold->args[0]).type == "uuid";
     Finding& f = report.at(site, site.call->range,
-                           fmt::format("{} folds a 64-bit id to 32 bits: different ids share a lock and wait for each other for no reason (hashint8(1) = "
-                                       "hashint8(4294967296)). Use the id itself as a bigint key, or hashtextextended('orders/' || id, 0).",
-                                       callText(site)));
+                           fmt::format("{} folds {} to 32 bits: different ids share a lock and wait for each other for no reason{}. Use {}hashtextextended('orders/' || id, 0).",
+                                       callText(site), uuid ? "a UUID" : "a 64-bit id", fold->name == "hashint8" ? " (hashint8(1) = hashint8(4294967296))" : "",
+                                       uuid ? "" : "the id itself as a bigint key, or "));
     relateValue(report, f, *fold, "the id is folded here");
   });
 }

@@ -88,7 +88,7 @@ const Rule kKeyOverflow{
         .summary = "the value does not fit the key's form, or is narrowed on its way",
         .explanation = "A pair key has two halves of 32 bits. PostgreSQL never cuts a number silently: a bigint above 2147483647 cast to integer raises 22003, so "
                        "the code works until ids have grown that far and then fails at every call. A 64-bit hash cast to integer fails nearly always.",
-        .remedy = "Use the bigint form for wide ids, with hashtextextended(…, 0) where a namespace is needed, or bound the value first: (x & 2147483647)::int.",
+        .remedy = "Use the bigint form for wide ids, with hashtextextended(…, 0) where a namespace is needed, or keep the ids within 32 bits (an integer column, a CHECK). (x & 2147483647)::int fits too, but folds different ids to one key.",
         .proof = "",
         .clauses = {"value does not fit the form | bad_literal.sql", "value does not fit the form (computed) | bad_arithmetic.sql",
                     "narrowed by an implicit conversion | bad_assignment.sql",

@@ -619,6 +619,18 @@ bool LockEvents::writes(const Function* root) {
   return any;
 }
 
+namespace {
+
+void collectEqualNames(const Expr& e, std::vector<std::string>& out) {
+  if (e.kind == ExprKind::And)
+    for (const Expr& a : e.args) collectEqualNames(a, out);
+  if (e.kind != ExprKind::Op || e.name != "=") return;
+  for (const Expr& a : e.args)
+    if (a.kind == ExprKind::Column) out.push_back(a.qualifier.empty() ? a.name : a.qualifier.str() + "." + a.name);
+}
+
+}  // namespace
+
 void LockEvents::lookInto(const Statement& s, Deed& deed) {
   struct Inside {  // all queries and expressions
     std::unordered_set<const void*>& found;
@@ -638,6 +650,8 @@ void LockEvents::lookInto(const Statement& s, Deed& deed) {
         deed.writes = deed.work = deed.may_raise = true;
         deed.reads |= q.kind != QueryKind::Insert;
         if (!q.target->name.empty()) deed.names.push_back(events.nameId(q.target->name));
+        if (q.kind == QueryKind::Update || q.kind == QueryKind::Delete)
+          for (const Expr& w : q.where) collectEqualNames(w, deed.rows_of);
       }
       if (readsRelation(q, 0)) deed.reads = mayRaise(&q) = true;
     }

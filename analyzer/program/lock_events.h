@@ -17,6 +17,7 @@ struct Deed {
   bool key_may_raise = false;  // before it has taken anything: in the arguments of a lock call
   bool reads = false;     // rows of a relation, by the statement's snapshot
   bool writes = false;    // data or schema, in the transaction
+  std::vector<std::string> rows_of;  // UPDATE, DELETE: names that its WHERE sets equal to something
   bool work = false;      // writes, or runs what may write: calls of the program, dynamic SQL
   std::vector<std::uint32_t> names;  // relations written to, and routines called (LockStates::names)
   std::vector<Setting> settings;     // by set_config

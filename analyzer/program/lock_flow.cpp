@@ -9,6 +9,7 @@
 
 #include "program/connections.h"
 #include "program/host_connections.h"
+#include "program/values_fold.h"
 
 namespace pglocklint {
 namespace {
@@ -196,6 +197,7 @@ class Flow {
     const Block& block = function_.blocks[at(b)];
     LockStateSet states = settled_ ? std::move(in_[at(b)]) : in_[at(b)];
     scope_ = block.scope, unwind_ = block.unwind;
+    leaves_ = !block.events.empty() && block.events.back().kind == EventKind::Exit;
     for (std::size_t i = 0; i < block.events.size() && !states.empty(); ++i) {
       const Event& e = block.events[i];
       const bool condition = i + 1 == block.events.size() && e.kind == EventKind::Statement &&
@@ -696,8 +698,20 @@ class Flow {
         after->holds.changeAll([](Hold& h) {
           if (h.mayHold() && h.worked.empty()) h.worked.add(kSomething);
         });
-      out.push_back({o.result, std::move(*after), !o.refused.empty()});
+      out.push_back({o.result, std::move(*after), !o.refused.empty() && onlyReleasesLess(o, summary)});
     }
+  }
+
+  // But for releases that have found nothing the callee does the same on another way.
+  static bool onlyReleasesLess(const LockOutcome& o, const LockSummary& summary) {
+    return std::any_of(summary.outcomes.begin(), summary.outcomes.end(), [&](const LockOutcome& other) {
+      if (!other.refused.empty() || other.cleared != o.cleared || other.ended != o.ended) return false;
+      const auto isRelease = [](const LockEffect& e) { return e.lo < 0 && e.hi <= 0 && e.floor_hi <= 0 && !e.may; };
+      const auto others = std::count_if(other.effects.begin(), other.effects.end(), [&](const LockEffect& e) { return !isRelease(e); });
+      return others == static_cast<std::ptrdiff_t>(o.effects.size()) && std::all_of(o.effects.begin(), o.effects.end(), [&](const LockEffect& e) {
+               return std::find(other.effects.begin(), other.effects.end(), e) != other.effects.end();
+             });
+    });
   }
 
   // A release has answered false: the caller does not have the lock.
@@ -1504,6 +1518,17 @@ class Flow {
     return false;
   }
 
+  // UPDATE … WHERE id = p_id, where the key is p_id.
+  bool onRowsOf(KeyId key, const Deed& deed) const {
+    if (key == kUnknownKey || deed.rows_of.empty()) return false;
+    return std::any_of(states_.keys.at(key).parts.begin(), states_.keys.at(key).parts.end(), [&](const Value& part) {
+      const Value& v = stripCasts(part);
+      const std::string& name = v.constant_name.empty() ? v.name : v.constant_name.str();
+      const bool held = v.kind == ValueKind::Parameter || v.kind == ValueKind::Variable || !v.constant_name.empty();
+      return held && !isKnown(v) && std::find(deed.rows_of.begin(), deed.rows_of.end(), name) != deed.rows_of.end();
+    });
+  }
+
   void noteLosses(const Deed& deed, const SourceRange& range, const LockStateSet& states) {
     if (!deed.work && !deed.writes) return;
     for (const LockState& s : states)
@@ -1511,7 +1536,8 @@ class Flow {
         if (s.status == TransactionStatus::Failed) break;  // nothing is done but raise another error
         WorkAfterLoss w{l, range, false, inHandler(l.scope, range)};
         for (const std::uint32_t n : deed.names)
-          w.same_work |= l.hold.worked.has(n);
+          w.same_work |= l.hold.worked.has(n) && !(w.in_handler && leaves_ && states_.names[n].ends_with("()"));  // it records the failure
+        w.same_work |= l.how == Loss::Handler && !w.in_handler && onRowsOf(l.hold.key, deed);
         std::vector<WorkAfterLoss>& all = result_.locks.after_loss;
         const auto known_loss = std::find_if(all.begin(), all.end(), [&](const WorkAfterLoss& x) {
           return x.lost.how == l.how && x.lost.where == l.where && x.lost.hold.key == l.hold.key && x.in_handler == w.in_handler;
@@ -1568,6 +1594,7 @@ class Flow {
   std::unordered_map<std::int32_t, bool> scope_works_;
   std::unordered_map<const Event*, Deed> deeds_;
   std::int32_t scope_ = -1, unwind_ = -1;   // of the block being run
+  bool leaves_ = false;       // it ends the function
   bool flowing_ = true;       // what a block leaves goes on to others
   bool settled_ = false, record_ = false;
   bool ending_ = false;       // the transaction ends: what was deferred runs

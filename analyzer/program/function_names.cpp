@@ -42,7 +42,9 @@ FunctionNames::FunctionNames(const Function& function) {
           if (a.is(ExprKind::Column)) writes_[a.qualifier.empty() ? a.name : a.qualifier.str()].push_back(&s);
     }
     forEachExpr(s, [&](const Expr& e, const QueryLevels&) {
-      if (e.is(ExprKind::NullTest) || e.is(ExprKind::Coalesce) || e.is(ExprKind::Distinct))
+      // parent IS NOT DISTINCT FROM p_parent in a query: NULL is a value like others there.
+      const bool distinct = e.is(ExprKind::Distinct) && (s.context == PlContext::Condition || std::ranges::any_of(e.args, &Expr::isNull));
+      if (e.is(ExprKind::NullTest) || e.is(ExprKind::Coalesce) || distinct)
         for (const Expr& a : e.args)
           if (a.is(ExprKind::Column)) null_checked_.insert(a.name), null_checked_.insert(a.qualifier);
       asks_found_ |= e.is(ExprKind::Column) && e.name == "found" && s.context == PlContext::Condition;

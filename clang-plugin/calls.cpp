@@ -563,9 +563,26 @@ const FunctionDecl* FunctionReader::targetOf(const Expr* e) const {
   return nullptr;
 }
 
+// The class that the object of a virtual call is of, or derived from; empty where it is certain which function runs: then that is `callee`.
+std::string FunctionReader::dispatch(const CallExpr& c, const FunctionDecl*& callee) {
+  const auto* call = dyn_cast<CXXMemberCallExpr>(&c);
+  const CXXMethodDecl* method = call ? call->getMethodDecl() : nullptr;
+  const auto* member = dyn_cast<MemberExpr>(c.getCallee()->IgnoreParens());
+  if (!method || !method->isVirtual() || !member || !member->performsVirtualDispatch(context_.getLangOpts())) return "";
+  const Expr* object = call->getImplicitObjectArgument();
+  const CXXMethodDecl* certain = method->getDevirtualizedMethod(object, false);
+  const auto* own = dyn_cast<CXXMethodDecl>(&declaration_);
+  if (!certain && isa<CXXThisExpr>(object->IgnoreParenBaseCasts()) && (isa<CXXConstructorDecl>(declaration_) || isa<CXXDestructorDecl>(declaration_)))
+    certain = const_cast<CXXMethodDecl*>(method)->getCorrespondingMethodInClass(own->getParent(), true);
+  if (certain) callee = certain;
+  const CXXRecordDecl* record = handledClass(object->IgnoreParenBaseCasts()->getType());
+  return certain || !record ? "" : classId(*record, places_);
+}
+
 void FunctionReader::readCall(const CallExpr& c, std::int32_t loop, std::uint32_t depth) {
   const FunctionDecl* callee = c.getDirectCallee();
   std::vector<const Expr*> arguments(c.arg_begin(), c.arg_end());
+  const std::string of_class = callee ? dispatch(c, callee) : "";
   if (!callee) {
     callee = targetOf(c.getCallee());
     if (!callee) return unresolvedCall(c, loop, depth);
@@ -598,7 +615,7 @@ void FunctionReader::readCall(const CallExpr& c, std::int32_t loop, std::uint32_
   }
   const bool project = places_.inProject(callee->getLocation());
   const bool throws = unit_.mayThrow(*callee);
-  if (sendsLockText(*callee, name, c.getType(), arguments)) return guessed(c, name, arguments, object, loop, depth, throws, callee);
+  if (sendsLockText(*callee, name, c.getType(), arguments)) return guessed(c, name, arguments, object, loop, depth, throws, callee, of_class);
   std::string handle;
   if (handsBack(*callee, object, arguments, handle)) {
     HostCall call = begin(HostCallKind::GiveBack, c, name, loop, depth);
@@ -612,6 +629,7 @@ void FunctionReader::readCall(const CallExpr& c, std::int32_t loop, std::uint32_
     return;
   HostCall call = begin(obtained ? HostCallKind::Obtain : HostCallKind::Function, c, name, loop, depth);
   call.name = functionId(*callee, context_, places_);
+  if (!obtained) call.dispatch = of_class;
   setArguments(call, arguments);
   if (object) call.connection = path(object);
   call.session_in_loop = madeInLoop(object, arguments);
@@ -675,6 +693,8 @@ void FunctionReader::constructed(const Expr& whole, QualType type, const CXXCons
   setArguments(call, arguments);
   call.throws = unit_.mayThrow(*constructor);
   call.made = call.connection = whole.getType()->isRecordType() || isa<CallExpr>(whole) ? placeOf(whole) : "";
+  if (record->isPolymorphic() && !call.made.empty() && call.made != "this")
+    made_class_[static_cast<std::int32_t>(code_.calls.size())] = classId(*record, places_);
   add(std::move(call), whole);
 }
 
@@ -720,10 +740,11 @@ bool FunctionReader::sendsLockText(const FunctionDecl& callee, const std::string
 }
 
 void FunctionReader::guessed(const Expr& whole, const std::string& name, const std::vector<const Expr*>& arguments,
-                             const Expr* object, std::int32_t loop, std::uint32_t depth, bool throws, const FunctionDecl* callee) {
+                             const Expr* object, std::int32_t loop, std::uint32_t depth, bool throws, const FunctionDecl* callee,
+                             std::string dispatch) {
   HostCall call = begin(HostCallKind::Execute, whole, name, loop, depth);
   if (callee && places_.inProject(callee->getLocation())) {
-    call.name = functionId(*callee, context_, places_);
+    call.name = functionId(*callee, context_, places_), call.dispatch = std::move(dispatch);
     for (const Expr* a : arguments)
       if (call.bind_paths.size() < kMostBinds) call.bind_paths.push_back(isHandle(a->getType()) ? path(a) : "");
   }

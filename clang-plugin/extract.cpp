@@ -17,6 +17,8 @@ using namespace clang;
 
 namespace {
 
+constexpr std::size_t kMostConstants = 5000;  // of one unit
+
 class UnitReader : public RecursiveASTVisitor<UnitReader> {
  public:
   UnitReader(ASTContext& context, Places& places, const ProjectModels& models, Unit& unit)
@@ -37,6 +39,23 @@ class UnitReader : public RecursiveASTVisitor<UnitReader> {
     return true;
   }
 
+  // A constant that other units may declare and use.
+  bool VisitVarDecl(VarDecl* v) {
+    const bool shared = v->hasGlobalStorage() && !v->isStaticLocal() && v->isExternallyVisible() && !v->isInline() && v->getType().isConstQualified();
+    if (!shared || v->isThisDeclarationADefinition() != VarDecl::Definition || !v->getInit() || v->isInvalidDecl() ||
+        v->getDeclContext()->isDependentContext() || v->getInit()->isValueDependent() || constants_.size() >= kMostConstants || !places_.inProject(v->getLocation()))
+      return true;
+    ValueReader values(memory_.context, places_, nullptr);
+    HostAlias constant;
+    constant.value = values.value(v->getInit());
+    if (constant.value.kind != HostValueKind::Integer && constant.value.kind != HostValueKind::Text) return true;
+    const std::string name = qualifiedName(*v);
+    constant.path = "global " + name, constant.value.type = values.type(v->getType());
+    constant.value.constant = name, constant.value.defined = places_.range(v->getLocation(), v->getLocation());
+    constants_.push_back(std::move(constant));
+    return true;
+  }
+
   // Functions that the compiler writes: they call what members and bases do.
   bool VisitCXXRecordDecl(CXXRecordDecl* record) {
     if (!record->isThisDeclarationADefinition() || record->isDependentContext() || !places_.inProject(record->getLocation()))
@@ -48,6 +67,19 @@ class UnitReader : public RecursiveASTVisitor<UnitReader> {
   }
 
   const std::set<std::pair<std::uint32_t, std::uint32_t>>& used() const { return used_; }
+
+  // The constants as a function of their own, which nobody calls.
+  void addConstants() {
+    if (constants_.empty()) return;
+    const pglocklint::SourceRange range = constants_.front().value.defined;
+    Function f;
+    f.kind = FunctionKind::HostFunction, f.schema = kHostSchema, f.language = "cpp";
+    f.name = "constants() in " + places_.files()[range.file];
+    f.range = f.name_range = f.body_range = range;
+    f.blocks.emplace_back();
+    f.host.emplace_back().aliases = std::move(constants_);
+    unit_.functions.push_back(std::move(f));
+  }
 
  private:
   void read(const FunctionDecl& f) {
@@ -123,6 +155,7 @@ class UnitReader : public RecursiveASTVisitor<UnitReader> {
 
   UnitMemory memory_;
   std::set<const FunctionDecl*> lambdas_read_;
+  std::vector<HostAlias> constants_;
   Places& places_;
   Unit& unit_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> used_;
@@ -183,6 +216,7 @@ MadeUnit extractUnit(ASTContext& context, const ExtractOptions& options) {
   const ProjectModels models(options.models);
   UnitReader reader(context, places, models, unit);
   reader.TraverseAST(context);
+  reader.addConstants();
   RawPass(context, places, unit).run(reader.used());
   std::sort(unit.not_understood.begin(), unit.not_understood.end());
   unit.files = places.files();

@@ -116,8 +116,26 @@ std::optional<Function> FunctionReader::read() {
   }
   f.returns = values_.type(declaration_.getReturnType()).name;
   code_.degraded |= declaration_.isInvalidDecl();
+  if (method && method->getParent()->isPolymorphic()) code_.method.push_back(methodOf(*method));
   f.host.push_back(std::move(code_));
   return f;
+}
+
+HostMethod FunctionReader::methodOf(const CXXMethodDecl& method) {
+  const CXXRecordDecl& record = *method.getParent();
+  HostMethod m;
+  m.of_class = classId(record, places_), m.is_virtual = method.isVirtual(), m.abstract = record.isAbstract();
+  std::set<std::string> bases, overrides;
+  record.forallBases([&](const CXXRecordDecl* base) { return bases.insert(classId(*base, places_)), true; });
+  std::vector<const CXXMethodDecl*> work{method.begin_overridden_methods(), method.end_overridden_methods()};
+  while (!work.empty()) {
+    const CXXMethodDecl* overridden = work.back();
+    work.pop_back();
+    overrides.insert(functionId(*overridden, context_, places_));
+    work.insert(work.end(), overridden->begin_overridden_methods(), overridden->end_overridden_methods());
+  }
+  m.bases.assign(bases.begin(), bases.end()), m.overrides.assign(overrides.begin(), overrides.end());
+  return m;
 }
 
 // Whether somebody could ask for it: there is a call, an object that is passed on, or an answer.
@@ -158,8 +176,26 @@ void FunctionReader::assigned(const std::string& path, QualType type, const Expr
   if (path.empty()) return;
   if (type->isBooleanType())
     out.push_back(addStep(HostStepKind::Assign, range, path, value ? truth(value) : HostTruth{}));
-  else if (isPointerLikeType(type) || type->isPointerType())
+  else if (isPointerLikeType(type) || type->isPointerType()) {
     out.push_back(addStep(HostStepKind::Assign, range, heldName(path), engaged(value)));
+    if (std::string made = madeClass(value); !made.empty()) out.push_back(addStep(HostStepKind::Assign, range, hostClass(path, made), constantTruth(true)));
+  }
+}
+
+// The class with virtual functions that an object is made of here: new T(…), std::make_unique<T>(…).
+std::string FunctionReader::madeClass(const Expr* value) {
+  const Expr* e = value ? stripped(value) : nullptr;
+  for (int i = 0; e && i < 8; ++i) {
+    const auto* handle = dyn_cast<CXXConstructExpr>(e);
+    if (!handle || !isPointerLikeType(handle->getType()) || handle->getNumArgs() == 0) break;
+    e = stripped(handle->getArg(0));
+  }
+  if (const auto* fresh = dyn_cast_or_null<CXXNewExpr>(e)) e = fresh->getInitializer();
+  const auto calls = calls_at_.find(e);
+  if (!e || calls == calls_at_.end()) return "";
+  for (const std::int32_t call : calls->second)
+    if (const auto made = made_class_.find(call); made != made_class_.end()) return made->second;
+  return "";
 }
 
 // Booleans and handles of an aggregate: Guard{c, true}.
@@ -282,12 +318,14 @@ std::vector<Event> FunctionReader::stepsOf(const Stmt& s) {
 
 // What runs when an object ends, in order. `maker` is what it was made with, where that is known.
 std::vector<FunctionReader::ObjectEnd> FunctionReader::endOf(QualType type, const std::string& path,
-                                                          const pglocklint::SourceRange& at, const Expr* maker, bool conditional) {
+                                                          const pglocklint::SourceRange& at, const Expr* maker, bool conditional,
+                                                          bool pointee) {
   std::vector<ObjectEnd> out;
   type = context_.getBaseElementType(type.getNonReferenceType());
   const auto* record = type->getAsCXXRecordDecl();
   record = record ? record->getDefinition() : nullptr;
-  if (!record || !unit_.endMatters(type)) return out;
+  const bool derived = pointee && unit_.mayBeDerived(type);
+  if (!record || (!derived && !unit_.endMatters(type))) return out;
   const std::string name = qualifiedName(*record);
   const auto call = [&](HostCallKind kind, std::string api, std::string function, std::string connection, std::string argument) {
     const auto key = std::make_pair(static_cast<const void*>(record), function + "|" + path + "|" + std::to_string(at.begin));
@@ -295,6 +333,7 @@ std::vector<FunctionReader::ObjectEnd> FunctionReader::endOf(QualType type, cons
     if (fresh) {
       HostCall c;
       c.kind = kind, c.api = std::move(api), c.name = std::move(function), c.range = at, c.connection = std::move(connection);
+      if (derived && kind == HostCallKind::Function) c.dispatch = classId(*record, places_);
       if (!argument.empty()) {
         c.binds.emplace_back().kind = HostValueKind::Address;
         c.bind_paths.push_back(std::move(argument));
@@ -324,7 +363,7 @@ std::vector<FunctionReader::ObjectEnd> FunctionReader::endOf(QualType type, cons
       const FunctionDecl* made_by = nullptr;
       if (const auto* c = maker ? dyn_cast<CallExpr>(stripped(maker)) : nullptr) made_by = c->getDirectCallee();
       const bool sole = made_by && (qualifiedName(*made_by) == "std::make_shared");
-      return sole && !obtained ? endOf(held, path, at, nullptr, conditional) : out;
+      return sole && !obtained ? endOf(held, path, at, nullptr, conditional, true) : out;
     }
     const auto* instance = dyn_cast<ClassTemplateSpecializationDecl>(record);
     const QualType deleter = name == "std::unique_ptr" && instance && instance->getTemplateArgs().size() >= 2
@@ -332,7 +371,7 @@ std::vector<FunctionReader::ObjectEnd> FunctionReader::endOf(QualType type, cons
                                  : QualType();
     const auto* functor = deleter.isNull() ? nullptr : deleter->getAsCXXRecordDecl();
     if (deleter.isNull() || (functor && qualifiedName(*functor) == "std::default_delete"))
-      return endOf(held, path, at, nullptr, conditional);
+      return endOf(held, path, at, nullptr, conditional, true);
     const FunctionDecl* function = nullptr;
     if (functor) {
       for (const CXXMethodDecl* m : functor->methods())
@@ -511,7 +550,7 @@ class FunctionReader::Blocks {
       } else if (const auto freed = element.getAs<CFGDeleteDtor>()) {
         const CXXDeleteExpr* e = freed->getDeleteExpr();
         end(reader_.endOf(e->getDestroyedType(), reader_.path(e->getArgument()), reader_.places_.range(e->getSourceRange()),
-                          nullptr, false));
+                          nullptr, false, true));
       } else if (const auto cleanup = element.getAs<CFGCleanupFunction>()) {
         put(cleanupCall(*cleanup->getVarDecl(), *cleanup->getFunctionDecl()));
       } else if (const auto init = element.getAs<CFGInitializer>()) {
@@ -578,11 +617,18 @@ class FunctionReader::Blocks {
     Event e;
     e.kind = EventKind::HostCall, e.host_call = index;
     const HostCall& c = code_.calls[static_cast<std::size_t>(index)];
-    if (!c.throws) return put(e);
-    Thrown what;
-    what.jump = !reader_.unit_.exceptions();
-    what.library = c.kind != HostCallKind::Function && c.api.starts_with("pqxx::");
-    put(e, unwind(cleanups_.at(&s), what));
+    if (c.throws) {
+      Thrown what;
+      what.jump = !reader_.unit_.exceptions();
+      what.library = c.kind != HostCallKind::Function && c.api.starts_with("pqxx::");
+      put(e, unwind(cleanups_.at(&s), what));
+    } else {
+      put(e);
+    }
+    const auto made = reader_.made_class_.find(index);
+    if (made == reader_.made_class_.end()) return;
+    const HostCall& constructor = code_.calls[static_cast<std::size_t>(index)];
+    put(reader_.addStep(HostStepKind::Assign, constructor.range, hostClass(constructor.made, made->second), constantTruth(true)));
   }
 
   void raise(const Stmt& s, const Thrown& what, std::string name) {

@@ -25,6 +25,8 @@ class UnitMemory {
   bool endMatters(clang::QualType type);
   // Whether an exception may leave a call of it, as far as this unit shows. Functions of system headers do not throw, by decision.
   bool mayThrow(const clang::FunctionDecl& function);
+  // Who destroys an object of this type through a pointer may run the destructor of a class derived from it.
+  bool mayBeDerived(clang::QualType type);
   // A session of a container that the function keeps: a pool.
   bool handsOut(const clang::FunctionDecl& definition);
   // An exception is a way out at all: neither C nor -fno-exceptions.
@@ -91,6 +93,7 @@ class FunctionReader {
   void setArguments(HostCall& call, const std::vector<const Expr*>& arguments);
   void readCall(const clang::CallExpr& c, std::int32_t loop, std::uint32_t depth);
   const clang::FunctionDecl* targetOf(const Expr* e) const;
+  std::string dispatch(const clang::CallExpr& c, const clang::FunctionDecl*& callee);
   void unresolvedCall(const clang::CallExpr& c, std::int32_t loop, std::uint32_t depth);
   void readConstruct(const clang::CXXConstructExpr& c, std::int32_t loop, std::uint32_t depth);
   void constructed(const Expr& whole, clang::QualType type, const clang::CXXConstructorDecl* constructor,
@@ -103,7 +106,7 @@ class FunctionReader {
                      const std::vector<const Expr*>& arguments);
   void guessed(const Expr& whole, const std::string& name, const std::vector<const Expr*>& arguments, const Expr* object,
                std::int32_t loop, std::uint32_t depth, bool throws,
-               const clang::FunctionDecl* callee = nullptr);
+               const clang::FunctionDecl* callee = nullptr, std::string dispatch = {});
   void modelled(const CallModel& m, const Expr& c, const std::string& name, const std::vector<const Expr*>& arguments,
                 const Expr* object, std::int32_t loop, std::uint32_t depth);
   std::vector<Texts> statementList(const Expr& sql);
@@ -185,7 +188,7 @@ class FunctionReader {
   void blocks(Function& f);
   std::vector<Event> stepsOf(const clang::Stmt& s);
   std::vector<ObjectEnd> endOf(clang::QualType type, const std::string& path, const pglocklint::SourceRange& at, const Expr* maker,
-                            bool conditional);
+                            bool conditional, bool pointee = false);
   std::vector<ObjectEnd> endOf(const clang::VarDecl& v);
   std::vector<ObjectEnd> endOfTemporary(const Expr* e);
   std::vector<ObjectEnd> endOfPart(clang::QualType type, const Expr* init);
@@ -196,9 +199,11 @@ class FunctionReader {
   void declared(const clang::VarDecl& v, std::vector<Event>& out);
   void assigned(const std::string& path, clang::QualType type, const Expr* value, const pglocklint::SourceRange& range,
                 std::vector<Event>& out);
+  std::string madeClass(const Expr* value);
   void assignedFields(const std::string& path, const Expr* init, std::vector<Event>& out);
   static bool isResultHandle(clang::QualType t);
   bool concernsUs() const;
+  HostMethod methodOf(const clang::CXXMethodDecl& method);
 
   UnitMemory& unit_;
   clang::ASTContext& context_;
@@ -223,6 +228,7 @@ class FunctionReader {
   std::vector<NotUnderstood> lost_;
   bool aside_ = false;                // in a body that never runs here: of a generic lambda without an instance
   std::set<std::int32_t> aside_calls_;
+  std::map<std::int32_t, std::string> made_class_;  // constructors of classes with virtual functions, by their calls
   bool matters_ = false;              // something but calls: a throw, a boolean result, an object that ends
   int nesting_ = 0, path_depth_ = 0, truth_depth_ = 0, steps_left_ = 20000;
 };

@@ -66,6 +66,9 @@ std::string scopeOf(const clang::FunctionDecl& function);
 // "ns::Class::lock(PGconn *, int)".
 std::string functionId(const clang::FunctionDecl& function, const clang::ASTContext& context, Places& places);
 
+// "ns::Class", with its file if it cannot be named in other units.
+std::string classId(const clang::CXXRecordDecl& record, Places& places);
+
 struct TextPiece {
   std::string text;
   std::vector<HostPlace> places;

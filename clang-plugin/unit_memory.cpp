@@ -63,6 +63,13 @@ bool UnitMemory::endMatters(QualType type) {
   return at->second;
 }
 
+bool UnitMemory::mayBeDerived(QualType type) {
+  const auto* record = type->getAsCXXRecordDecl();
+  record = record ? record->getDefinition() : nullptr;
+  const CXXDestructorDecl* destructor = record && !record->isDependentContext() ? record->getDestructor() : nullptr;
+  return destructor && destructor->isVirtual() && !record->isEffectivelyFinal() && places.inProject(record->getLocation());
+}
+
 bool UnitMemory::recordEndMatters(const CXXRecordDecl& record) {
   const std::string name = qualifiedName(record);
   if (const CallModel* model = findCallModel(name, "destructor")) return model->role != Role::Nothing;
@@ -72,7 +79,7 @@ bool UnitMemory::recordEndMatters(const CXXRecordDecl& record) {
     const TemplateArgument& held = instance->getTemplateArgs()[0];
     if (held.getKind() != TemplateArgument::Type) return false;
     if (name == "std::reference_wrapper" || name == "std::weak_ptr") return false;
-    if (isConnection(held.getAsType()) || endMatters(held.getAsType())) return true;
+    if (isConnection(held.getAsType()) || endMatters(held.getAsType()) || mayBeDerived(held.getAsType())) return true;
     if (name != "std::unique_ptr" || instance->getTemplateArgs().size() < 2) return false;
     const QualType deleter = instance->getTemplateArgs()[1].getAsType();
     const auto* functor = deleter->getAsCXXRecordDecl();

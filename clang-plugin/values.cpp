@@ -221,6 +221,13 @@ std::string functionId(const FunctionDecl& function, const ASTContext& context, 
   return id;
 }
 
+std::string classId(const CXXRecordDecl& record, Places& places) {
+  std::string id = qualifiedName(record);
+  if (!record.isExternallyVisible())
+    if (const auto at = places.byte(record.getLocation())) id += " in " + places.files()[at->first];
+  return id;
+}
+
 // --- expressions ----------------------------------------------------------------------------------------------------------
 
 bool isLostCall(const RecoveryExpr& e, const SourceManager& manager) {
@@ -656,7 +663,9 @@ HostValue ValueReader::variable(const VarDecl& v, const Expr* use) {
       result.constant = qualifiedName(v), result.defined = places_.range(v.getLocation(), v.getLocation());
     return result;
   }
-  return plain(HostValueKind::Global, use, qualifiedName(v));
+  HostValue global = plain(HostValueKind::Global, use, qualifiedName(v));
+  if (!init && v.getType().isConstQualified()) global.constant = global.name;  // another unit defines it
+  return global;
 }
 
 // What the function may return: the expressions of all its return statements, in written order; none if that is too many.

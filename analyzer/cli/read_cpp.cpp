@@ -265,6 +265,44 @@ std::vector<std::string> CppReading::preparedNames() const {
   return {found.begin(), found.end()};
 }
 
+// Classes to whose virtual functions lock SQL is given: what those derived from them do with it is seen elsewhere.
+std::vector<std::string> CppReading::senders() const {
+  std::set<std::string> found;
+  for (const Unit& u : parsed_)
+    for (const Function& f : u.functions)
+      for (const HostCode& h : f.host)
+        for (const HostCall& c : h.calls) {
+          if (c.kind != HostCallKind::Execute || c.dispatch.empty()) continue;
+          const std::string of_class = c.dispatch.substr(0, c.dispatch.find(' '));
+          const std::size_t colons = of_class.rfind("::");
+          std::string name = colons == std::string::npos ? of_class : of_class.substr(colons + 2);
+          if (name.size() >= kShortestName) found.insert(std::move(name));
+        }
+  return {found.begin(), found.end()};
+}
+
+// Constants that calls about locks bind or are given, and that are defined elsewhere.
+std::vector<std::string> CppReading::constantNames(const std::set<std::string>& locking) const {
+  std::set<std::string> found;
+  const auto add = [&](const auto& self, const HostValue& v) -> void {
+    for (const HostValue& a : v.args) self(self, a);
+    if (v.kind != HostValueKind::Global || v.constant.empty()) return;
+    const std::size_t colons = v.name.rfind("::");
+    std::string last = colons == std::string::npos ? v.name : v.name.substr(colons + 2);
+    if (last.size() >= kShortestName) found.insert(std::move(last));
+  };
+  for (const Unit& u : parsed_)
+    for (const Function& f : u.functions)
+      for (const HostCode& h : f.host)
+        for (const HostCall& c : h.calls) {
+          const bool locks = std::ranges::any_of(c.texts, [](const HostText& t) { return std::ranges::any_of(t.pieces, [](const HostPiece& p) { return mentionsLock(p.text); }); });
+          if (!locks && !locking.contains(c.name)) continue;
+          for (const HostValue& v : c.binds) add(add, v);
+          for (const HostValue& v : c.holes) add(add, v);
+        }
+  return {found.begin(), found.end()};
+}
+
 // Callers of the functions that lock, and callers of those.
 void CppReading::nameRounds() {
   std::set<std::string> locking;  // ids of functions
@@ -283,6 +321,7 @@ void CppReading::nameRounds() {
             });
             if (!locks || !locking.insert(f.name).second) continue;
             grown = true;
+            for (const HostMethod& m : h.method) locking.insert(m.overrides.begin(), m.overrides.end());  // whoever calls those may run it
             const std::string name = searchedName(f);
             // main() and the like are called by nobody; a name that everybody has would mean everything.
             if (name.size() >= kShortestName && name != "main" && !name.starts_with("operator") &&
@@ -290,6 +329,10 @@ void CppReading::nameRounds() {
               names.push_back(lowered(name));
           }
     }
+    for (const std::string& name : constantNames(locking))
+      if (state_->asked.insert(lowered(name)).second) names.push_back(lowered(name));
+    for (const std::string& name : senders())
+      if (state_->asked.insert(lowered(name)).second) names.push_back(lowered(name));
     for (const std::string& name : preparedNames())
       if (state_->asked.insert(lowered(name)).second) names.push_back(lowered(name));
     if (names.empty()) return;

@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,8 @@ class CppReading {
   void parse(std::vector<std::string> files);
   void nameRounds();
   std::vector<std::string> preparedNames() const;
+  std::vector<std::string> senders() const;
+  std::vector<std::string> constantNames(const std::set<std::string>& locking) const;
   std::vector<std::vector<std::size_t>> namedIn(const std::vector<std::string>& names) const;
   std::vector<std::string> includersOf(const std::vector<std::string>& headers) const;
 

@@ -14,6 +14,7 @@
 //   return             what the function returns
 // Pointers, references, smart pointers, std::optional and iterators are transparent: c, *c, c->, c.get() are one path. A transaction
 // object stands for the session that it runs on: pqxx::work tx(c) has the path of c. "": not known.
+// "lock.#ns::Class" says whether the object `lock`, of a class with virtual functions, is of that class and not of one derived from it.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -159,6 +160,8 @@ struct HostCall {
   std::vector<HostValue> holes;
   std::vector<HostValue> binds;     // of $1, $2, …
   std::vector<std::int32_t> bind_types;  // OIDs of their types, where the program says them; 0: the server decides
+  std::string dispatch;             // Function, Execute: the call is virtual, and the object is of this class or of one derived from it
+  std::vector<std::string> targets;  // of a virtual call, once all units are together: what it may run, where that is not told apart
   std::string connection;           // path of the session; Function: of the object it is called on, a constructor's of what it makes
   std::vector<std::string> bind_paths;  // of the call's arguments, where they are objects or handles: one for each, or none at all
   std::string made;                 // path of the variable that takes what the call returns, where that is an object or a handle
@@ -179,7 +182,7 @@ struct HostCall {
     v("binds", s.binds), v("bind_types", s.bind_types), v("connection", s.connection), v("result", s.result), v("result_range", s.result_range);
     v("loop", s.loop), v("binary", s.binary), v("loop_depth", s.loop_depth);
     v("session_in_loop", s.session_in_loop), v("bind_paths", s.bind_paths), v("made", s.made), v("throws", s.throws);
-    v("deferred", s.deferred), v("lasting", s.lasting), v("lock_tag", s.lock_tag);
+    v("deferred", s.deferred), v("lasting", s.lasting), v("lock_tag", s.lock_tag), v("dispatch", s.dispatch), v("targets", s.targets);
   }
 };
 
@@ -256,6 +259,20 @@ struct HostLoop {
   }
 };
 
+// A method of a class with virtual functions. Classes are named as functions are, with their file if no other unit can name them.
+struct HostMethod {
+  std::string of_class;
+  std::vector<std::string> bases;      // of that class, and theirs; sorted
+  std::vector<std::string> overrides;  // the functions it overrides, and those that they override, by name with signature; sorted
+  bool is_virtual = false;
+  bool abstract = false;  // there are no objects of exactly that class
+  bool operator==(const HostMethod&) const = default;
+  template <class Self, class V>
+  static void describe(Self& s, V& v) {
+    v("of_class", s.of_class), v("bases", s.bases), v("overrides", s.overrides), v("is_virtual", s.is_virtual), v("abstract", s.abstract);
+  }
+};
+
 // Of one function. Its blocks have the calls and steps as events, in the order of control. An exception of a call goes to
 // Block::unwind: blocks with the destructors that run (calls like any other), then the handlers that may take it, or the way out of the
 // function (a block without successors that ends in a Throw without a target).
@@ -264,17 +281,23 @@ struct HostCode {
   std::vector<HostLoop> loops;
   std::vector<HostStep> steps;
   std::vector<HostAlias> aliases;
+  std::vector<HostMethod> method;  // zero or one
   bool degraded = false;  // its text could not be understood in full (a type or a header is missing): destructors may be missing
   bool operator==(const HostCode&) const = default;
   template <class Self, class V>
   static void describe(Self& s, V& v) {
     v("calls", s.calls), v("loops", s.loops), v("steps", s.steps), v("aliases", s.aliases), v("degraded", s.degraded);
+    v("method", s.method);
   }
 };
 
 // Variables that stand for what a call answered, and whether it went well, where a HostTruth has become an expression.
 inline std::string hostAnswer(std::int32_t call) { return "#answer " + std::to_string(call); }
 inline std::string hostSuccess(std::int32_t call) { return "#success " + std::to_string(call); }
+
+// The variable that says whether the object at `path` is of class `name`.
+inline constexpr char kHostClass[] = ".#";
+inline std::string hostClass(const std::string& path, const std::string& name) { return path + kHostClass + name; }
 
 // Functions of the host program are named "ns::Class::lock(PGconn *, int)": with their signature, for there are overloads. In the
 // catalogue they have a schema of their own, so that no call in SQL can mean one.

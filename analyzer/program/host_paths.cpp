@@ -82,6 +82,14 @@ const Function* HostPaths::find(const std::string& name) const {
   return name.empty() || at == by_name_.end() ? nullptr : at->second->function;
 }
 
+std::vector<const Function*> HostPaths::targets(const HostCall& call) const {
+  std::vector<const Function*> found;
+  for (const std::string& name : call.targets)
+    if (const Function* f = find(name)) found.push_back(f);
+  if (const Function* f = call.targets.empty() ? find(call.name) : nullptr) found.push_back(f);
+  return found;
+}
+
 int HostPaths::unitOf(const Function& f) const {
   const auto at = units_.find(&f);
   return at == units_.end() ? -1 : at->second;
@@ -190,14 +198,18 @@ std::string HostPaths::runsOn(const Function& wrapper) {
 
 std::string HostPaths::sessionOf(const Function& f, std::int32_t index) {
   const HostCall& call = callOf(f, index);
-  if (call.kind == HostCallKind::Execute && !call.name.empty())
-    if (const Function* wrapper = find(call.name)) {
-      const std::string inside = runsOn(*wrapper);
-      if (isLocalPath(inside)) return fmt::format("made {}:{}", call.range.line, call.range.column);
-      if (!inside.empty())
-        if (std::string here = inCaller(inside, f, index); !here.empty()) return here;
-    }
-  return canonical(f, call.connection);
+  const std::string object = canonical(f, call.connection);
+  if (call.kind != HostCallKind::Execute) return object;
+  std::string session;
+  for (const Function* wrapper : targets(call)) {
+    const std::string inside = runsOn(*wrapper);
+    if (inside.empty()) continue;
+    std::string here = isLocalPath(inside) ? fmt::format("made {}:{}", call.range.line, call.range.column) : inCaller(inside, f, index);
+    if (here.empty()) continue;
+    if (!session.empty() && session != here) return object;  // overriders of different kinds
+    session = std::move(here);
+  }
+  return session.empty() ? object : session;
 }
 
 bool HostPaths::sendsWork(const Function& f) {
@@ -209,8 +221,9 @@ bool HostPaths::sendsWork(const Function& f) {
       works |= e.kind == EventKind::HostCall && callOf(f, e.host_call).kind == HostCallKind::Execute;
       for (const Statement& s : e.statement) {
         if (s.host_call < 0) continue;
-        const Function* callee = s.kind == StatementKind::HostCall ? find(callOf(f, s.host_call).name) : nullptr;
-        works |= callee != nullptr ? sendsWork(*callee) : s.kind != StatementKind::HostCall && !readsOnly(s);
+        if (s.kind == StatementKind::HostCall)
+          for (const Function* callee : targets(callOf(f, s.host_call))) works |= sendsWork(*callee);
+        else works |= !readsOnly(s);
       }
     }
   return works_[&f] = works;
@@ -219,7 +232,8 @@ bool HostPaths::sendsWork(const Function& f) {
 bool HostPaths::mayThrow(const Function& f, std::int32_t index) {
   const HostCall& c = callOf(f, index);
   if (!c.throws || c.kind != HostCallKind::Function || c.name.empty()) return c.throws;
-  if (const Function* callee = find(c.name)) return mayThrow(*callee);
+  if (const std::vector<const Function*> callees = targets(c); !callees.empty())
+    return std::any_of(callees.begin(), callees.end(), [&](const Function* callee) { return mayThrow(*callee); });
   return !c.connection.empty() || std::any_of(c.bind_paths.begin(), c.bind_paths.end(), [](const std::string& p) { return !p.empty(); });
 }
 

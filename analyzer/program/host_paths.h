@@ -37,6 +37,8 @@ class HostPaths {
 
   // The definition of a host function by its name with signature, or null.
   const Function* find(const std::string& name) const;
+  // What a call may run, as far as that is seen: one function, or the overriders of a virtual one that are not told apart.
+  std::vector<const Function*> targets(const HostCall& call) const;
   int unitOf(const Function& f) const;
 
   // `path` of `f` with aliases followed to where they come from.

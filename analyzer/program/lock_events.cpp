@@ -689,8 +689,8 @@ Deed LockEvents::hostCallDeed(const Statement& s, const Function& function) {
   Deed d;
   d.may_raise = paths_.mayThrow(function, s.host_call);
   const HostCall& call = function.host[0].calls[static_cast<std::size_t>(s.host_call)];
-  const Function* callee = paths_.find(call.name);
-  if (callee == nullptr || !paths_.sendsWork(*callee)) return d;
+  const std::vector<const Function*> callees = paths_.targets(call);
+  if (std::none_of(callees.begin(), callees.end(), [&](const Function* f) { return paths_.sendsWork(*f); })) return d;
   d.work = true;
   d.names.push_back(nameId(hostDisplayName(call.name) + "()"));
   return d;

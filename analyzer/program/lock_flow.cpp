@@ -1239,10 +1239,15 @@ class Flow {
   // The level of a subtransaction, which need not say its name again when it ends: the innermost.
   static std::size_t innermost(const HostCall& c, const LockState& s) { return c.name.empty() ? s.levels.size() : findLevel(s, c.name); }
 
-  // What a callee may have assigned is not settled any more.
+  // What a callee may have assigned is not settled any more. One that is not seen leaves handles where they are, by decision: objects are of
+  // the class that they were.
   void forgetAssigned(std::int32_t call, LockState& s) {
+    const bool seen = !reader_.paths().targets(function_.host[0].calls[at(call)]).empty();
     for (const std::string& root : reader_.paths().assignedBy(function_, call))
-      std::erase_if(s.facts, [&](const Fact& f) { return !f.names.empty() && isWithin(f.text, root); });
+      std::erase_if(s.facts, [&](const Fact& f) {
+        if (f.names.empty()) return false;
+        return f.text.find(kHostClass) == std::string::npos ? isWithin(f.text, root) : seen && std::find(f.names.begin(), f.names.end(), root) != f.names.end();
+      });
   }
 
   // Whether the state can be what this way through the callee has found.

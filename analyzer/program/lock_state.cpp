@@ -376,11 +376,26 @@ void perhapsEndTransaction(LockState& s) {
   if (s.ended == Happened::No) s.ended = Happened::Perhaps;
 }
 
+namespace {
+
+// How far `text` says of which object it tells the class: "parameter 0.#" of "parameter 0.#ns::FileLock"; npos: it tells something else.
+std::size_t classPrefix(const std::string& text) {
+  const std::size_t at = text.rfind(kHostClass);
+  return at == std::string::npos ? at : at + std::string_view(kHostClass).size();
+}
+
+// Of the same object, and of another class.
+bool otherClass(const Fact& f, const std::string& text, std::size_t prefix) {
+  return f.text != text && f.text.compare(0, prefix, text, 0, prefix) == 0;
+}
+
+}  // namespace
+
 void leaveSession(LockState& s, const SourceRange& where) {
   const HoldList gone = std::move(s.holds);
   s.holds.clear();
   s.levels.clear();
-  s.facts.clear();
+  std::erase_if(s.facts, [](const Fact& f) { return classPrefix(f.text) == std::string::npos; });
   s.refused.clear();
   s.lost.clear();
   s.stale.clear();
@@ -424,6 +439,11 @@ void forget(LockState& s, const std::string& variable, KeyTable& keys) {
 }
 
 void learn(LockState& s, Fact fact) {
+  if (const std::size_t prefix = classPrefix(fact.text); prefix != std::string::npos) {
+    if (fact.value) std::erase_if(s.facts, [&](const Fact& f) { return otherClass(f, fact.text, prefix); });
+    const std::string object = fact.text.substr(0, prefix - std::string_view(kHostClass).size());
+    if (!fact.names.empty()) fact.names = {object, object + "?", fact.text};
+  }
   const auto at = std::lower_bound(s.facts.begin(), s.facts.end(), fact.text, [](const Fact& f, const std::string& t) { return f.text < t; });
   if (at != s.facts.end() && at->text == fact.text) *at = std::move(fact);
   else if (s.facts.size() < 16) s.facts.insert(at, std::move(fact));
@@ -431,8 +451,10 @@ void learn(LockState& s, Fact fact) {
 
 std::optional<bool> known(const LockState& s, const std::string& text) {
   const auto at = std::lower_bound(s.facts.begin(), s.facts.end(), text, [](const Fact& f, const std::string& t) { return f.text < t; });
-  if (at == s.facts.end() || at->text != text) return std::nullopt;
-  return at->value;
+  if (at != s.facts.end() && at->text == text) return at->value;
+  const std::size_t prefix = classPrefix(text);
+  if (prefix != std::string::npos && std::any_of(s.facts.begin(), s.facts.end(), [&](const Fact& f) { return f.value && otherClass(f, text, prefix); })) return false;
+  return std::nullopt;
 }
 
 }  // namespace pglocklint

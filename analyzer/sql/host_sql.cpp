@@ -9,10 +9,12 @@
 #include "model/lock_function.h"
 #include "model/visit.h"
 #include "sql/dynamic_sql.h"
+#include "sql/extern_constants.h"
 #include "sql/front_end.h"
 #include "sql/host_instances.h"
 #include "sql/host_senders.h"
 #include "sql/mapped_text.h"
+#include "sql/virtual_calls.h"
 
 namespace pglocklint::sql {
 namespace {
@@ -326,8 +328,10 @@ class UnitLowering {
 }  // namespace
 
 void lowerHostSql(std::vector<Unit>& units, const std::function<std::string(const std::string& path)>& text) {
+  linkVirtualCalls(units);
+  linkConstants(units);
   instantiate(units);
-  sendTexts(units);
+  sendTexts(units);  // overriders are named by now
   const PreparedStatements prepared = preparedIn(units);
   for (Unit& u : units) UnitLowering(u, prepared, text).run();
 }

@@ -410,3 +410,33 @@ void jump(PGconn* c) {
         "c: disconnect <parameter 0> -> d\n"
         "d:\n");
 }
+
+TEST_CASE("virtual calls say of which class their object is, and methods what they override") {
+  const json unit = facts(R"cpp(
+struct pg_conn; typedef struct pg_conn PGconn; struct pg_result;
+extern "C" pg_result* PQexec(PGconn*, const char*);
+struct Lockable { virtual ~Lockable() = default; virtual void lock() = 0; };
+struct Named : Lockable {};
+struct Orders : Named {
+  explicit Orders(PGconn* c) : c_(c) {}
+  void lock() override { PQexec(c_, "SELECT pg_advisory_lock(1)"); }
+  PGconn* c_;
+};
+struct Last final : Orders { using Orders::Orders; void lock() override { PQexec(c_, "SELECT pg_advisory_lock(2)"); } };
+void any(Lockable& l) { l.lock(); }
+void last(Last& l) { l.lock(); }
+void own(PGconn* c) { Orders o(c); o.lock(); o.Orders::lock(); }
+)cpp");
+  const auto call = [&](const char* name, std::size_t i) { return function(unit, name).at("host").at(0).at("calls").at(i); };
+  CHECK(text(call("any", 0), "dispatch") == "Lockable");
+  CHECK(text(call("any", 0), "name") == "Lockable::lock()");
+  CHECK(text(call("last", 0), "dispatch").empty());
+  CHECK(text(call("last", 0), "name") == "Last::lock()");
+  CHECK(text(call("own", 1), "dispatch").empty());
+  CHECK(text(call("own", 2), "dispatch").empty());
+  const json& method = function(unit, "Last::lock").at("host").at(0).at("method").at(0);
+  CHECK(text(method, "of_class") == "Last");
+  CHECK(method.at("bases") == json{"Lockable", "Named", "Orders"});
+  CHECK(method.at("overrides") == json{"Lockable::lock()", "Orders::lock()"});
+  CHECK(shape(function(unit, "own")).find("local o.#Orders = true") != std::string::npos);
+}

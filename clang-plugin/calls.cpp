@@ -307,6 +307,9 @@ void FunctionReader::collectSources(const Stmt* s, int nesting) {
   const auto changed = [&](const Expr* e) {
     if (const VarDecl* v = variable(e)) sources_[v].other = true;
   };
+  const auto counted = [&](const Expr* e) {
+    if (const VarDecl* v = variable(e)) sources_[v].other = sources_[v].counted = true;
+  };
   const auto bound = [&](QualType to, const Expr* e) {  // to a reference or through a pointer that may write
     const Expr* core = stripped(e);
     if (const auto* address = dyn_cast<clang::UnaryOperator>(core); address && address->getOpcode() == UO_AddrOf) {
@@ -333,9 +336,9 @@ void FunctionReader::collectSources(const Stmt* s, int nesting) {
     if (two->getOpcode() == BO_Assign)
       given(variable(two->getLHS()), two->getRHS());
     else
-      changed(two->getLHS());
+      counted(two->getLHS());
   } else if (const auto* one = dyn_cast<clang::UnaryOperator>(s); one && one->isIncrementDecrementOp()) {
-    changed(one->getSubExpr());
+    counted(one->getSubExpr());
   } else if (const auto* construct = dyn_cast<CXXConstructExpr>(s)) {
     for (unsigned i = 0; i < construct->getNumArgs() && i < construct->getConstructor()->getNumParams(); ++i)
       bound(construct->getConstructor()->getParamDecl(i)->getType(), construct->getArg(i));
@@ -530,16 +533,30 @@ void FunctionReader::setTexts(HostCall& call, const Texts& texts) {
     for (const TextPiece& p : t) used_.insert(p.literals.begin(), p.literals.end());
 }
 
-void FunctionReader::setArguments(HostCall& call, const std::vector<const Expr*>& arguments) {
-  bool objects = false;
+void FunctionReader::setArguments(HostCall& call, const std::vector<const Expr*>& arguments, const FunctionDecl* callee) {
+  bool objects = false, outputs = false;
   for (const Expr* a : arguments) {
     if (call.binds.size() >= kMostBinds) break;
     call.binds.push_back(values_.value(a));
     const bool object = isHandle(a->getType()) || isa<LambdaExpr>(stripped(a));
     call.bind_paths.push_back(object ? path(a) : "");
     objects |= !call.bind_paths.back().empty();
+    const unsigned n = static_cast<unsigned>(call.outputs.size());
+    call.outputs.push_back(outputOf(*a, callee && n < callee->getNumParams() ? callee->getParamDecl(n)->getType() : QualType()));
+    outputs |= !call.outputs.back().empty();
   }
   if (!objects) call.bind_paths.clear();
+  if (!outputs) call.outputs.clear();
+}
+
+// The boolean or number that a call may write: &got, or bound to a reference.
+std::string FunctionReader::outputOf(const Expr& argument, QualType parameter) {
+  const Expr* e = stripped(&argument);
+  const auto writes = [](QualType to) { return !to.isNull() && !to.isConstQualified() && (to->isBooleanType() || isTruthNumber(to)); };
+  if (const auto* address = dyn_cast<clang::UnaryOperator>(e); address && address->getOpcode() == UO_AddrOf)
+    return writes(address->getSubExpr()->getType()) ? path(address->getSubExpr()) : "";
+  if (e->getType()->isPointerType() && writes(e->getType()->getPointeeType())) return path(e);  // handed on
+  return !parameter.isNull() && parameter->isLValueReferenceType() && writes(parameter->getPointeeType()) ? path(e) : "";
 }
 
 // The function behind a pointer or std::function, where one alone is put in there.
@@ -630,7 +647,7 @@ void FunctionReader::readCall(const CallExpr& c, std::int32_t loop, std::uint32_
   HostCall call = begin(obtained ? HostCallKind::Obtain : HostCallKind::Function, c, name, loop, depth);
   call.name = functionId(*callee, context_, places_);
   if (!obtained) call.dispatch = of_class;
-  setArguments(call, arguments);
+  setArguments(call, arguments, callee);
   if (object) call.connection = path(object);
   call.session_in_loop = madeInLoop(object, arguments);
   call.throws = throws;
@@ -654,7 +671,7 @@ void FunctionReader::unresolvedCall(const CallExpr& c, std::int32_t loop, std::u
   }
   if (c.isTypeDependent() || c.containsErrors()) return;
   HostCall call = begin(HostCallKind::Function, c, "a call through a pointer", loop, depth);
-  setArguments(call, arguments);
+  setArguments(call, arguments, nullptr);
   call.throws = isa<CXXOperatorCallExpr>(c) || !c.getCallee()->getType()->isPointerType();  // by decision: callbacks of C do not
   if (isHandle(c.getType()) && !c.getType()->isReferenceType()) call.made = destination(&c);
   add(std::move(call), c);
@@ -690,7 +707,7 @@ void FunctionReader::constructed(const Expr& whole, QualType type, const CXXCons
   if (copies && isElided(whole)) return;
   HostCall call = begin(HostCallKind::Function, whole, of_class, loop, depth);
   call.name = functionId(*constructor, context_, places_);
-  setArguments(call, arguments);
+  setArguments(call, arguments, constructor);
   call.throws = unit_.mayThrow(*constructor);
   call.made = call.connection = whole.getType()->isRecordType() || isa<CallExpr>(whole) ? placeOf(whole) : "";
   if (record->isPolymorphic() && !call.made.empty() && call.made != "this")
@@ -814,6 +831,10 @@ void FunctionReader::modelled(const CallModel& m, const Expr& c, const std::stri
   const auto* written = dyn_cast<CallExpr>(&c);
   const bool elsewhere = m.binds == Binds::Chain || m.binds == Binds::Later;  // the answer comes from another call
   if (written && !elsewhere && (m.role == Role::Execute || m.role == Role::ExecutePrepared)) resultUse(*written, call);
+  if (m.scope == "QSqlQuery" && object && !call.texts.empty()) {
+    queryUse(*object, call);
+    if (const std::string query = path(object); !query.empty()) runs_[query].push_back(static_cast<std::int32_t>(code_.calls.size()));
+  }
   add(std::move(call), c);
 }
 
@@ -1210,8 +1231,7 @@ void FunctionReader::resultUse(const CallExpr& c, HostCall& call) {
   }
 }
 
-// All uses of the variable that holds the answer.
-void FunctionReader::variableUse(const VarDecl& v, HostCall& call) {
+std::vector<const DeclRefExpr*> FunctionReader::usesOf(const VarDecl& v) const {
   struct Uses : RecursiveASTVisitor<Uses> {
     const VarDecl& v;
     std::vector<const DeclRefExpr*> found;
@@ -1222,9 +1242,34 @@ void FunctionReader::variableUse(const VarDecl& v, HostCall& call) {
     }
   } uses(v);
   uses.TraverseStmt(const_cast<Stmt*>(declaration_.getBody()));
+  return std::move(uses.found);
+}
+
+// What becomes of the answer that a query object has, up to the next statement that it runs, as written. In loops nothing is known.
+void FunctionReader::queryUse(const Expr& object, HostCall& call) {
+  const auto* ref = dyn_cast<DeclRefExpr>(stripped(&object));
+  const auto* v = ref ? dyn_cast<VarDecl>(ref->getDecl()) : nullptr;
+  if (!v || !v->hasLocalStorage() || isa<ParmVarDecl>(v) || call.loop >= 0 || call.loop_depth > 0) return;
+  ResultUse use = ResultUse::Ignored;
+  for (const DeclRefExpr* e : usesOf(*v)) {
+    const auto* member = dyn_cast_or_null<MemberExpr>(parentOf(e));
+    const auto* method = member ? dyn_cast<CXXMethodDecl>(member->getMemberDecl()) : nullptr;
+    if (!method || !method->getIdentifier()) return;
+    if (places_.range(e->getSourceRange()).begin <= call.range.begin) continue;
+    const auto* run = dyn_cast_or_null<CallExpr>(parentOf(member));
+    const llvm::StringRef name = method->getName();
+    if ((name == "exec" || name == "prepare") && run && run->getNumArgs() > 0 && !isa<CXXDefaultArgExpr>(run->getArg(0))) break;
+    if (name == "next" || name == "first" || name == "last" || name == "size") use = ResultUse::RowCountOnly;
+    else if (name != "exec" && name != "bindValue" && name != "addBindValue" && name != "finish" && name != "lastError") return;
+  }
+  call.result = use, call.result_range = call.range;
+}
+
+// All uses of the variable that holds the answer.
+void FunctionReader::variableUse(const VarDecl& v, HostCall& call) {
   HostCall probe = call;
   bool assigned = false;
-  for (const DeclRefExpr* e : uses.found) {
+  for (const DeclRefExpr* e : usesOf(v)) {
     const auto* assignment = dyn_cast_or_null<clang::BinaryOperator>(parentOf(e));
     if (assignment && assignment->isAssignmentOp() && stripped(assignment->getLHS()) == e) {
       assigned = true;  // it holds several answers

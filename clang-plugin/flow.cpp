@@ -15,18 +15,6 @@ using namespace clang;
 
 namespace {
 
-HostTruth constantTruth(bool value) {
-  HostTruth t;
-  t.kind = HostTruthKind::Constant, t.value = value;
-  return t;
-}
-
-HostTruth variableNamed(std::string path) {
-  HostTruth t;
-  t.kind = HostTruthKind::Variable, t.name = std::move(path);
-  return t;
-}
-
 bool derivesFrom(const CXXRecordDecl* derived, const CXXRecordDecl* base) {
   return derived && base && derived->hasDefinition() &&
          (derived->getCanonicalDecl() == base->getCanonicalDecl() || derived->isDerivedFrom(base));
@@ -176,6 +164,8 @@ void FunctionReader::assigned(const std::string& path, QualType type, const Expr
   if (path.empty()) return;
   if (type->isBooleanType())
     out.push_back(addStep(HostStepKind::Assign, range, path, value ? truth(value) : HostTruth{}));
+  else if (isTruthNumber(type))
+    numberAssigned(path, value, range, out);
   else if (isPointerLikeType(type) || type->isPointerType()) {
     out.push_back(addStep(HostStepKind::Assign, range, heldName(path), engaged(value)));
     if (std::string made = madeClass(value); !made.empty()) out.push_back(addStep(HostStepKind::Assign, range, hostClass(path, made), constantTruth(true)));
@@ -219,6 +209,8 @@ void FunctionReader::declared(const VarDecl& v, std::vector<Event>& out) {
   const pglocklint::SourceRange range = places_.range(v.getSourceRange());
   if (v.getType()->isBooleanType()) {
     if (v.getInit() && !expanded(v)) assigned(localName(v), v.getType(), v.getInit(), range, out);
+  } else if (isTruthNumber(v.getType())) {
+    if (v.getInit() && !onlySource(v) && isStatus(v)) assigned(localName(v), v.getType(), v.getInit(), range, out);
   } else if (isPointerLikeType(v.getType()) || v.getType()->isPointerType()) {
     if (isHandle(v.getType()) && path(v) == localName(v) && !isResultHandle(v.getType()))
       assigned(localName(v), v.getType(), v.getInit(), range, out);
@@ -248,6 +240,11 @@ std::vector<Event> FunctionReader::stepsOf(const Stmt& s) {
     const auto* v = ref ? dyn_cast<VarDecl>(ref->getDecl()) : nullptr;
     if ((v && (expanded(*v) || !v->getType()->isReferenceType()) && v->hasLocalStorage() && onlySource(*v)) || isResultHandle(type))
       return out;
+    if (isTruthNumber(type)) {
+      const std::string target = numberPath(stripped(two->getLHS()));
+      if (!target.empty()) numberAssigned(target, two->getOpcode() == BO_Assign ? two->getRHS() : nullptr, range(), out);
+      return out;
+    }
     if (!type->isBooleanType() && !(type->isPointerType() && mayBeHandle(type))) return out;
     const std::string target = path(two->getLHS());
     if (two->getOpcode() == BO_Assign) {
@@ -260,6 +257,11 @@ std::vector<Event> FunctionReader::stepsOf(const Stmt& s) {
       }
       out.push_back(addStep(HostStepKind::Assign, range(), target, std::move(t)));
     }
+    return out;
+  }
+  if (const auto* one = dyn_cast<clang::UnaryOperator>(&s); one && one->isIncrementDecrementOp() && isTruthNumber(one->getType())) {
+    const std::string target = numberPath(stripped(one->getSubExpr()));
+    if (!target.empty()) numberAssigned(target, nullptr, range(), out);
     return out;
   }
   const auto* call = dyn_cast<CallExpr>(&s);
@@ -651,12 +653,19 @@ class FunctionReader::Blocks {
     if (type->isBooleanType())
       step.truth = reader_.truth(value);
     else if (isTruthNumber(type) && !value->isValueDependent())
-      step.truth = reader_.numberReturned(value);
+      step.truth = number("return", value, step.range);
     else if ((isPointerLikeType(type) || type->isPointerType()) && isHandle(type) && !reader_.isResultHandle(type))
       put(reader_.addStep(HostStepKind::Assign, step.range, "return", reader_.engaged(value)));
     else if (type->isRecordType())
       fields("return", value);
     return step;
+  }
+
+  HostTruth number(const std::string& path, const Expr* value, const pglocklint::SourceRange& range) {
+    std::vector<Event> out;
+    reader_.numbersAssigned(path, value, range, out);
+    for (const Event& e : out) put(e);
+    return reader_.numberGiven(value);
   }
 
   void fields(const std::string& path, const Expr* init) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cleanups.h"
+#include "model/host_number.h"
 #include "tree.h"
 
 namespace pglocklint::extract {
@@ -53,6 +54,7 @@ class UnitMemory {
 struct Sources {
   llvm::SmallVector<const Expr*, 2> values;
   bool other = false;  // changed in some way that is no plain assignment
+  bool counted = false;  // of those: ++, +=
   bool moved = false;  // emptied: std::move, reset(), release()
 };
 
@@ -90,7 +92,8 @@ class FunctionReader {
   HostCall begin(HostCallKind kind, const Expr& whole, std::string api, std::int32_t loop, std::uint32_t depth);
   void add(HostCall call, const Expr& whole);
   void setTexts(HostCall& call, const Texts& texts);
-  void setArguments(HostCall& call, const std::vector<const Expr*>& arguments);
+  void setArguments(HostCall& call, const std::vector<const Expr*>& arguments, const clang::FunctionDecl* callee);
+  std::string outputOf(const Expr& argument, clang::QualType parameter);
   void readCall(const clang::CallExpr& c, std::int32_t loop, std::uint32_t depth);
   const clang::FunctionDecl* targetOf(const Expr* e) const;
   std::string dispatch(const clang::CallExpr& c, const clang::FunctionDecl*& callee);
@@ -132,6 +135,8 @@ class FunctionReader {
   bool isDiscarded(const clang::CallExpr& c) const;
   void resultUse(const clang::CallExpr& c, HostCall& call);
   void variableUse(const clang::VarDecl& v, HostCall& call);
+  void queryUse(const Expr& object, HostCall& call);
+  std::vector<const clang::DeclRefExpr*> usesOf(const clang::VarDecl& v) const;
 
   // --- objects (paths.cpp)
   struct PathFrame {  // of an accessor that is looked into
@@ -162,7 +167,6 @@ class FunctionReader {
   HostTruth truth(const Expr* e);
   HostTruth truthAt(const Expr* e);
   HostTruth variableTruth(const Expr* e);
-  HostTruth numberTruth(const Expr* e);
   HostTruth compared(const Expr* left, const Expr* right, bool equal);
   // The call whose first row's first column an expression is, as text, field or boolean; -1: none.
   std::int32_t firstField(const Expr* e);
@@ -173,11 +177,26 @@ class FunctionReader {
   const Expr* throughVariable(const Expr* e);
   // The truth that this text is 't', or nothing is known.
   HostTruth textTruth(const Expr* text, llvm::StringRef literal);
-  // What a function that answers with a number returns: true where it is not 0.
-  HostTruth numberReturned(const Expr* value);
+  std::int32_t ownAnswer(const Expr* e) const;
+  std::int32_t rowsOf(const Expr* e);
+  std::int32_t ranOn(const Expr* query, const Expr& at);
   // Whether an optional or a pointer that is given this value holds something.
   HostTruth engaged(const Expr* e);
   bool expanded(const clang::VarDecl& v) const;
+
+  // --- numbers that stand for what happened (numbers.cpp)
+  HostTruth numberTruth(const Expr* e);  // true where it is not 0
+  HostTruth numberGiven(const Expr* value);
+  HostTruth comparedNumber(const Expr* e, const HostComparison& c);
+  HostTruth comparedNumbers(const clang::BinaryOperator& two);
+  void numberAssigned(const std::string& target, const Expr* value, const pglocklint::SourceRange& range, std::vector<Event>& out);
+  void numbersAssigned(const std::string& target, const Expr* value, const pglocklint::SourceRange& range, std::vector<Event>& out);
+  std::vector<std::pair<std::int64_t, HostTruth>> numbersOf(const Expr* e);
+  std::optional<std::int64_t> numberConstant(const Expr* e) const;
+  std::string numberPath(const Expr* e);
+  const Expr* numberSource(const Expr* e);
+  bool isStatus(const clang::VarDecl& v);
+  bool tellsNumber(const Expr* e);
 
   // --- blocks (flow.cpp)
   struct ObjectEnd {  // something that runs when an object ends
@@ -216,6 +235,7 @@ class FunctionReader {
   HostCode code_;
   std::map<const clang::Stmt*, std::vector<std::int32_t>> calls_at_;  // in order
   llvm::DenseMap<const clang::VarDecl*, Sources> sources_;
+  llvm::DenseMap<const clang::VarDecl*, bool> status_;  // see isStatus()
   std::vector<const clang::CXXCtorInitializer*> initialisers_;
   std::vector<PathFrame> frames_;
   std::vector<const clang::Stmt*> open_;  // loops around
@@ -228,10 +248,16 @@ class FunctionReader {
   std::vector<NotUnderstood> lost_;
   bool aside_ = false;                // in a body that never runs here: of a generic lambda without an instance
   std::set<std::int32_t> aside_calls_;
+  std::map<std::string, std::vector<std::int32_t>> runs_;  // statements that query objects run, by path
   std::map<std::int32_t, std::string> made_class_;  // constructors of classes with virtual functions, by their calls
   bool matters_ = false;              // something but calls: a throw, a boolean result, an object that ends
   int nesting_ = 0, path_depth_ = 0, truth_depth_ = 0, steps_left_ = 20000;
 };
+
+HostTruth constantTruth(bool value);
+HostTruth variableNamed(std::string path);  // unknown if that is empty
+HostTruth negated(HostTruth t);
+HostTruth joined(HostTruthKind kind, HostTruth a, HostTruth b);  // And, Or
 
 // The class that a handle is one of, through pointers, references and what is pointer-like; null if there is none.
 const clang::CXXRecordDecl* handledClass(clang::QualType t);

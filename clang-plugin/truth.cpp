@@ -17,9 +17,9 @@ bool isZero(const Expr* index, const ASTContext& context) {
          index->EvaluateAsInt(n, context, Expr::SE_NoSideEffects) && n.Val.getInt() == 0;
 }
 
-HostTruth constantTruth(bool value) {
+HostTruth ofRows(std::int32_t call, const char* comparison) {
   HostTruth t;
-  t.kind = HostTruthKind::Constant, t.value = value;
+  t.kind = HostTruthKind::Rows, t.call = call, t.name = comparison;
   return t;
 }
 
@@ -27,33 +27,6 @@ HostTruth ofCall(HostTruthKind kind, std::int32_t call) {
   HostTruth t;
   if (call >= 0) t.kind = kind, t.call = call;
   return t;
-}
-
-HostTruth variableNamed(std::string path) {
-  HostTruth t;
-  if (!path.empty()) t.kind = HostTruthKind::Variable, t.name = std::move(path);
-  return t;
-}
-
-HostTruth negated(HostTruth t) {
-  if (t.kind == HostTruthKind::Unknown) return t;
-  if (t.kind == HostTruthKind::Constant) return constantTruth(!t.value);
-  if (t.kind == HostTruthKind::Not) return HostTruth(t.args[0]);
-  HostTruth result;
-  result.kind = HostTruthKind::Not;
-  result.args.push_back(std::move(t));
-  return result;
-}
-
-HostTruth joined(HostTruthKind kind, HostTruth a, HostTruth b) {
-  const bool absorbs = kind == HostTruthKind::Or;  // true or x
-  for (HostTruth* t : {&a, &b})
-    if (t->kind == HostTruthKind::Constant) return t->value == absorbs ? std::move(*t) : std::move(t == &a ? b : a);
-  HostTruth result;
-  if (a.kind == HostTruthKind::Unknown && b.kind == HostTruthKind::Unknown) return result;
-  result.kind = kind;
-  result.args.push_back(std::move(a)), result.args.push_back(std::move(b));
-  return result;
 }
 
 bool named(const FunctionDecl* f, llvm::ArrayRef<llvm::StringRef> names) {
@@ -84,13 +57,47 @@ bool isBoolean(QualType t) {
   return record && qualifiedName(*record) == "std::optional" && !pointedTo(t).isNull() && pointedTo(t)->isBooleanType();
 }
 
+// An object that runs statements and has the answer of the last: Qt's.
+bool isQuery(const Expr* e) { return isClass(e, "QSqlQuery"); }
+
 bool isNullConstant(const Expr* e, ASTContext& context) {
   return e && !e->isValueDependent() && e->isNullPointerConstant(context, Expr::NPC_NeverValueDependent) != Expr::NPCK_NotNull;
 }
 
 }  // namespace
 
-bool isTruthNumber(QualType t) { return t->isIntegerType() && !t->isBooleanType() && !t->isEnumeralType() && !t->isAnyCharacterType(); }
+HostTruth constantTruth(bool value) {
+  HostTruth t;
+  t.kind = HostTruthKind::Constant, t.value = value;
+  return t;
+}
+
+HostTruth variableNamed(std::string path) {
+  HostTruth t;
+  if (!path.empty()) t.kind = HostTruthKind::Variable, t.name = std::move(path);
+  return t;
+}
+
+HostTruth negated(HostTruth t) {
+  if (t.kind == HostTruthKind::Unknown) return t;
+  if (t.kind == HostTruthKind::Constant) return constantTruth(!t.value);
+  if (t.kind == HostTruthKind::Not) return HostTruth(t.args[0]);
+  HostTruth result;
+  result.kind = HostTruthKind::Not;
+  result.args.push_back(std::move(t));
+  return result;
+}
+
+HostTruth joined(HostTruthKind kind, HostTruth a, HostTruth b) {
+  const bool absorbs = kind == HostTruthKind::Or;  // true or x
+  for (HostTruth* t : {&a, &b})
+    if (t->kind == HostTruthKind::Constant) return t->value == absorbs ? std::move(*t) : std::move(t == &a ? b : a);
+  HostTruth result;
+  if (a.kind == HostTruthKind::Unknown && b.kind == HostTruthKind::Unknown) return result;
+  result.kind = kind;
+  result.args.push_back(std::move(a)), result.args.push_back(std::move(b));
+  return result;
+}
 
 // A local variable that is given one thing only, replaced by that.
 const Expr* FunctionReader::throughVariable(const Expr* e) {
@@ -207,6 +214,9 @@ std::int32_t FunctionReader::firstField(const Expr* written) {
   if (named(callee, {"move", "forward"}) && c->getNumArgs() == 1) return firstField(c->getArg(0));
   const Expr* object = objectOf(e);
   if (!object) return -1;
+  if (named(callee, {"toBool", "toInt", "toString"})) return firstField(object);
+  if (named(callee, {"value"}) && isQuery(object))
+    return c->getNumArgs() == 1 && (isTextType(c->getArg(0)->getType()) || isZero(c->getArg(0), context_)) ? ranOn(object, *e) : -1;
   if (named(callee, {"as", "get", "c_str", "view", "value", "value_or", "data", "str"}) || isa<CXXConversionDecl>(callee) ||
       callee->getOverloadedOperator() == OO_Star)
     return firstField(object);
@@ -239,6 +249,25 @@ std::int32_t FunctionReader::statusOf(const Expr* written) {
   e = e ? e->IgnoreParenImpCasts() : e;
   const FunctionDecl* callee = calleeOf(e);
   return named(callee, {"PQresultStatus"}) && cast<CallExpr>(e)->getNumArgs() == 1 ? resultOf(cast<CallExpr>(e)->getArg(0)) : -1;
+}
+
+// The statement that a query object has run last, as written, where `at` stands; -1: none that is known.
+std::int32_t FunctionReader::ranOn(const Expr* query, const Expr& at) {
+  const auto ran = runs_.find(path(query));
+  if (ran == runs_.end()) return -1;
+  const pglocklint::SourceRange here = places_.range(at.getSourceRange());
+  std::int32_t last = -1;
+  for (const std::int32_t index : ran->second)
+    if (code_.calls[static_cast<std::size_t>(index)].range.begin < here.end) last = index;
+  return last;
+}
+
+// The call whose rows an expression counts, or says whether there are any; -1: none.
+std::int32_t FunctionReader::rowsOf(const Expr* e) {
+  const FunctionDecl* callee = calleeOf(e);
+  if (named(callee, {"PQntuples"}) && cast<CallExpr>(e)->getNumArgs() == 1) return resultOf(cast<CallExpr>(e)->getArg(0));
+  const Expr* object = callee ? objectOf(e) : nullptr;
+  return object && isClass(object, "pqxx::result") && named(callee, {"size", "empty"}) ? resultOf(object) : -1;
 }
 
 HostTruth FunctionReader::textTruth(const Expr* text, llvm::StringRef literal) {
@@ -309,7 +338,7 @@ HostTruth FunctionReader::compared(const Expr* left, const Expr* right, bool equ
             return signedBy(textTruth(objectOf(of), literal->getString()));
         if (compares) return {};
       }
-      if (zero && isTruthNumber(of->getType())) return signedBy(negated(truth(of)));
+      if (isTruthNumber(of->getType())) return signedBy(comparedNumber(of, {"=", n.Val.getInt().getExtValue()}));
       if (isBoolean(left->IgnoreParenImpCasts()->getType()) && (zero || n.Val.getInt() == 1)) {
         HostTruth t = truth(left->IgnoreParenImpCasts());
         return signedBy(zero ? negated(std::move(t)) : std::move(t));
@@ -321,17 +350,6 @@ HostTruth FunctionReader::compared(const Expr* left, const Expr* right, bool equ
 
 bool FunctionReader::expanded(const VarDecl& v) const {
   return v.hasLocalStorage() && !isa<ParmVarDecl>(v) && v.getType()->isBooleanType() && onlySource(v);
-}
-
-// `int ok = a == b;`, `int ok = run(…);`: a local that is given nothing else, and that for its truth alone.
-HostTruth FunctionReader::numberTruth(const Expr* e) {
-  const auto* ref = dyn_cast<DeclRefExpr>(e);
-  const auto* v = ref ? dyn_cast<VarDecl>(ref->getDecl()) : nullptr;
-  const Expr* source = v && v->hasLocalStorage() && !isa<ParmVarDecl>(v) ? onlySource(*v) : nullptr;
-  if (!source || (!source->isKnownToHaveBooleanValue() && !isa<CallExpr>(stripped(source))) || !resolving_.insert(v).second) return {};
-  HostTruth t = truth(source);
-  resolving_.erase(v);
-  return t;
 }
 
 HostTruth FunctionReader::variableTruth(const Expr* e) {
@@ -363,7 +381,8 @@ HostTruth FunctionReader::truthAt(const Expr* written) {
   const Expr* e = stripped(written);
   if (e->isValueDependent() || e->isTypeDependent()) return {};
   if (const auto* literal = dyn_cast<CXXBoolLiteralExpr>(e)) return constantTruth(literal->getValue());
-  if (const auto* literal = dyn_cast<clang::IntegerLiteral>(e)) return constantTruth(literal->getValue() != 0);
+  if (isTruthNumber(e->getType()))
+    if (const auto n = numberConstant(e)) return constantTruth(*n != 0);
   if (const auto at = exchanged_.find(e); at != exchanged_.end()) return variableNamed(at->second);
   if (const std::int32_t lock = lockResult(e); lock >= 0) return ofCall(HostTruthKind::Answer, lock);
   if (const auto* unary = dyn_cast<clang::UnaryOperator>(e))
@@ -379,12 +398,17 @@ HostTruth FunctionReader::truthAt(const Expr* written) {
       case BO_EQ:
       case BO_NE:
         return compared(two->getLHS(), two->getRHS(), two->getOpcode() == BO_EQ);
+      case BO_LT:
+      case BO_GT:
+      case BO_LE:
+      case BO_GE: return comparedNumbers(*two);
       case BO_And:
       case BO_Or:
         if (!isBoolean(two->getLHS()->IgnoreParenImpCasts()->getType())) return {};
         return joined(two->getOpcode() == BO_And ? HostTruthKind::And : HostTruthKind::Or, truth(two->getLHS()),
                       truth(two->getRHS()));
       case BO_Assign:
+        if (isTruthNumber(e->getType())) return negated(comparedNumber(e, {"=", 0}));
         return e->getType()->isBooleanType() ? truth(two->getRHS()) : variableNamed(heldName(path(two->getLHS())));
       case BO_Comma:
         return truth(two->getRHS());
@@ -451,24 +475,25 @@ HostTruth FunctionReader::truthAt(const Expr* written) {
       return field >= 0 ? ofCall(HostTruthKind::Answer, field) : truth(object);
     }
   }
+  if (const Expr* object = objectOf(e); object && isQuery(object) && named(callee, {"exec", "next", "first", "last", "seek"}))
+    return ofCall(HostTruthKind::Success, ranOn(object, *e));
+  if (const std::int32_t rows = rowsOf(e); rows >= 0) return ofRows(rows, named(callee, {"empty"}) ? "=0" : ">0");
   const bool number = isTruthNumber(c->getType());
   if (!number && !isBoolean(c->getType()))
     return isHandle(c->getType()) && callee && !isResultHandle(c->getType()) ? variableNamed(heldName(path(c))) : HostTruth{};
   if (const std::int32_t field = number ? -1 : firstField(e); field >= 0) return ofCall(HostTruthKind::Answer, field);
-  if (const auto at = calls_at_.find(e); at != calls_at_.end())
-    for (const std::int32_t index : at->second) {
-      const HostCall& call = code_.calls[static_cast<std::size_t>(index)];
-      const bool own = call.kind == HostCallKind::Function || (call.kind == HostCallKind::Execute && !call.name.empty());
-      if (own) return ofCall(HostTruthKind::Answer, index);
-    }
-  return {};
+  return ofCall(HostTruthKind::Answer, ownAnswer(e));
 }
 
-HostTruth FunctionReader::numberReturned(const Expr* value) {
-  Expr::EvalResult n;
-  if (value->EvaluateAsInt(n, context_, Expr::SE_NoSideEffects)) return constantTruth(n.Val.getInt() != 0);
-  const Expr* e = stripped(value);
-  return e->isKnownToHaveBooleanValue() || isa<CallExpr>(e) || isa<DeclRefExpr>(e) ? truth(e) : HostTruth{};
+// The call of a function of the program that an expression is; -1: none.
+std::int32_t FunctionReader::ownAnswer(const Expr* e) const {
+  const auto at = calls_at_.find(e);
+  if (at == calls_at_.end()) return -1;
+  for (const std::int32_t index : at->second) {
+    const HostCall& call = code_.calls[static_cast<std::size_t>(index)];
+    if (call.kind == HostCallKind::Function || (call.kind == HostCallKind::Execute && !call.name.empty())) return index;
+  }
+  return -1;
 }
 
 HostTruth FunctionReader::engaged(const Expr* written) {

@@ -419,7 +419,7 @@ class ConsistencyCheck {
     if (e.kind == EventKind::HostCall || e.kind == EventKind::HostStep) expect(e.host_call >= 0, "an event is of one kind");
   }
   void check(const HostTruth& t, const HostCode& h) {
-    const bool of_call = t.kind == HostTruthKind::Answer || t.kind == HostTruthKind::Success;
+    const bool of_call = t.kind == HostTruthKind::Answer || t.kind == HostTruthKind::Success || t.kind == HostTruthKind::Rows;
     expect(isIndex(t.call, h.calls.size(), !of_call), "a condition on a call that does not exist");
     if (t.kind == HostTruthKind::Not) expect(t.args.size() == 1, "NOT has one operand");
     for (const HostTruth& a : t.args) check(a, h);

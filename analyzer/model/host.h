@@ -164,6 +164,7 @@ struct HostCall {
   std::vector<std::string> targets;  // of a virtual call, once all units are together: what it may run, where that is not told apart
   std::string connection;           // path of the session; Function: of the object it is called on, a constructor's of what it makes
   std::vector<std::string> bind_paths;  // of the call's arguments, where they are objects or handles: one for each, or none at all
+  std::vector<std::string> outputs;  // of the arguments that are booleans and numbers which the call may write (&got): their paths, as bind_paths
   std::string made;                 // path of the variable that takes what the call returns, where that is an object or a handle
   bool throws = false;              // an error of the statement, or in the function, leaves it as an exception
   ResultUse result = ResultUse::Unknown;
@@ -181,7 +182,7 @@ struct HostCall {
     v("kind", s.kind), v("api", s.api), v("name", s.name), v("range", s.range), v("texts", s.texts), v("holes", s.holes);
     v("binds", s.binds), v("bind_types", s.bind_types), v("connection", s.connection), v("result", s.result), v("result_range", s.result_range);
     v("loop", s.loop), v("binary", s.binary), v("loop_depth", s.loop_depth);
-    v("session_in_loop", s.session_in_loop), v("bind_paths", s.bind_paths), v("made", s.made), v("throws", s.throws);
+    v("session_in_loop", s.session_in_loop), v("bind_paths", s.bind_paths), v("outputs", s.outputs), v("made", s.made), v("throws", s.throws);
     v("deferred", s.deferred), v("lasting", s.lasting), v("lock_tag", s.lock_tag), v("dispatch", s.dispatch), v("targets", s.targets);
   }
 };
@@ -193,15 +194,16 @@ enum class HostTruthKind {
   Success,   // call `call` raised no error (PQresultStatus(r) == PGRES_TUPLES_OK)
   Variable,  // name: path of a bool, or of a pointer or optional that is tested (engaged; of a field with "?" behind it: "this.c_?")
   Not, And, Or,  // args
+  Rows,      // a comparison of how many rows call `call` gave: name
 };
-PGLOCKLINT_ENUM_NAMES(HostTruthKind, "unknown", "constant", "answer", "success", "variable", "not", "and", "or")
+PGLOCKLINT_ENUM_NAMES(HostTruthKind, "unknown", "constant", "answer", "success", "variable", "not", "and", "or", "rows")
 
 // What a condition or a boolean of the host program is, as far as it depends on the database.
 struct HostTruth {
   HostTruthKind kind = HostTruthKind::Unknown;
   bool value = false;
   std::int32_t call = -1;  // index into HostCode::calls
-  std::string name;
+  std::string name;        // Variable: its path. Answer, Rows: a comparison of the number that it is ("<0"); empty: that it is not 0
   std::vector<HostTruth> args;
   bool operator==(const HostTruth&) const = default;
   template <class Self, class V>
@@ -213,7 +215,7 @@ struct HostTruth {
 enum class HostStepKind {
   Assign,     // `target`, a path, becomes `truth`; also the engaged state of an optional or a pointer
   Condition,  // the last event of its block: the block's True and False edges are taken by `truth`
-  Return,     // truth: of a function that returns bool, or a number (true where it is not 0)
+  Return,     // truth: of a function that returns bool, or a number (true where it is not 0; "return.=-1": see host_number.h)
   Throw,      // target: the type, as written; empty: throw;
   Exit,       // the process ends: std::exit, abort
 };

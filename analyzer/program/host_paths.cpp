@@ -35,7 +35,10 @@ std::string renamed(const std::string& path, const HostCall& call) {
   if (root == "this") base = call.connection;
   else if (root == "return") base = call.made;
   else if (root.starts_with("global ")) base = root;
-  else if (const auto i = parameterIndex(path); i && *i < call.bind_paths.size()) base = call.bind_paths[*i];
+  else if (const auto i = parameterIndex(path)) {
+    if (*i < call.bind_paths.size()) base = call.bind_paths[*i];
+    if (base.empty() && *i < call.outputs.size()) base = call.outputs[*i];
+  }
   return base.empty() ? std::string() : base + path.substr(end);
 }
 
@@ -161,8 +164,9 @@ std::vector<std::string> HostPaths::assignedBy(const Function& caller, std::int3
     return assigned;
   }
   if (!call.connection.empty()) assigned.push_back(call.connection);
-  for (const std::string& p : call.bind_paths)
-    if (!p.empty()) assigned.push_back(p);
+  for (const std::vector<std::string>* paths : {&call.bind_paths, &call.outputs})
+    for (const std::string& p : *paths)
+      if (!p.empty()) assigned.push_back(p);
   return assigned;
 }
 

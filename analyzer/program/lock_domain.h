@@ -40,5 +40,8 @@ void leaveSession(LockState& s, const SourceRange& where);
 void forget(LockState& s, const std::string& variable, KeyTable& keys);  // it is assigned
 void learn(LockState& s, Fact fact);
 std::optional<bool> known(const LockState& s, const std::string& text);
+// Of host programs: which number is at `path` (model/host_number.h).
+std::optional<std::int64_t> knownNumber(const LockState& s, const std::string& path);
+void forgetNumbers(LockState& s, const std::string& path);
 
 }  // namespace pglocklint

@@ -1,5 +1,6 @@
 // Transfer of statements, conditions and transaction commands; edges between EXCEPTION scopes; ways out.
 #include "program/lock_flow.h"
+#include "model/host_number.h"
 
 #include <algorithm>
 #include <deque>
@@ -18,6 +19,7 @@ constexpr int kVisitsBeforeHull = 12;   // of one block
 constexpr int kMostVisits = 60;
 constexpr std::size_t kMostSummary = 24;  // effects and acquisitions of a summary
 const std::string kResult = "#return";
+const std::string kReturn = "return";  // the number: "return.=-1"
 const std::string kString = "#string";  // statements are sent as one
 const std::string kWrapped = "#wrapped";  // psql -1 has opened the transaction
 const std::string kPsql = "#psql";
@@ -517,6 +519,8 @@ class Flow {
       forgetTargets(s, outcome);
       for (LockState& state : outcome) {
         learn(state, {names[chosen], {base(names[chosen])}, value});
+        if (host_ && e.kind == ExprKind::Column)
+          if (const auto n = knownNumber(state, e.name)) learn(state, {hostNumber(names[chosen] == kResult ? kReturn : names[chosen], "=", *n), {}, true});
         if (host_ && isShared(names[chosen])) learn(state, {kSet + names[chosen], {}, true});
         addState(out, std::move(state));
       }
@@ -537,6 +541,7 @@ class Flow {
     std::optional<bool> result;
     LockState state;
     bool refused = false;  // a release inside has found nothing to release
+    std::optional<std::int64_t> number = {};
   };
 
   // --- triggers ------------------------------------------------------------------------------------------------------------
@@ -636,7 +641,14 @@ class Flow {
       case LockEventKind::Try: {
         LockState refused = s;
         const bool possible = refuse(refused, e.key, e.lock->mode, states_.keys);
-        take(e, id, s), add(true, std::move(s));
+        take(e, id, s);
+        if (possible && isReadUnseen(e)) {  // held or not, from here on
+          LockStateSet both{std::move(s)};
+          addState(both, std::move(refused), true);
+          add(std::nullopt, std::move(both.front()));
+          break;
+        }
+        add(true, std::move(s));
         if (possible) add(false, std::move(refused));
         break;
       }
@@ -669,6 +681,13 @@ class Flow {
     return out;
   }
 
+  // The host program looks at what a try function has answered, in a way that is not followed: no branch of its can be told from another.
+  bool isReadUnseen(const LockEvent& e) const {
+    if (!host_ || e.statement == nullptr || e.statement->host_call < 0 || asked_.contains(e.statement->host_call)) return false;
+    const ResultUse use = function_.host[0].calls[at(e.statement->host_call)].result;
+    return use == ResultUse::Read || use == ResultUse::Unknown;
+  }
+
   // `unlock(t.id) FROM t`: the rows that were locked.
   bool releasesRows(const LockEvent& e) const {
     return e.kind == LockEventKind::Release && (e.key == kUnknownKey || !states_.keys.at(e.key).exact);
@@ -698,7 +717,7 @@ class Flow {
         after->holds.changeAll([](Hold& h) {
           if (h.mayHold() && h.worked.empty()) h.worked.add(kSomething);
         });
-      out.push_back({o.result, std::move(*after), !o.refused.empty() && onlyReleasesLess(o, summary)});
+      out.push_back({o.result, std::move(*after), !o.refused.empty() && onlyReleasesLess(o, summary), o.number});
     }
   }
 
@@ -844,9 +863,20 @@ class Flow {
   LockStateSet assumeCall(const LockStateSet& states, EventId id, bool value) {
     LockStateSet out;
     for (const LockState& s : states)
-      for (Alternative& a : perform(id, s))
-        if (!a.result || *a.result == value) addState(out, std::move(a.state));
+      for (Alternative& a : perform(id, s)) {
+        if (a.result && *a.result != value) continue;
+        if (host_) answers(id, a);
+        addState(out, std::move(a.state));
+      }
     return out;
+  }
+
+  void answers(EventId id, Alternative& a) const {
+    const Statement* s = states_.event(id).statement;
+    if (s == nullptr || s->kind != StatementKind::HostCall) return;
+    const std::string answer = hostAnswer(s->host_call);
+    forgetNumbers(a.state, answer);
+    if (a.number) learn(a.state, {hostNumber(answer, "=", *a.number), {}, true});
   }
 
   LockStateSet assumeText(LockStateSet states, const Expr& e, bool value) {
@@ -1095,6 +1125,7 @@ class Flow {
 
   // A variable that the caller has too, as a path.
   static bool isShared(const std::string& name) {
+    if (name.starts_with("return.=")) return false;  // LockOutcome::number
     return isWithin(name, "this") || name.starts_with("parameter ") || name.starts_with("global ") || isWithin(name, "return");
   }
 
@@ -1130,7 +1161,7 @@ class Flow {
 
   void findTested() {
     const auto visit = [&](const auto& self, const HostTruth& t) -> void {
-      if (t.kind == HostTruthKind::Success) tested_.insert(t.call);
+      if (t.kind == HostTruthKind::Success || (t.kind == HostTruthKind::Rows && !function_.host[0].calls[at(t.call)].throws)) tested_.insert(t.call);
       if (t.kind == HostTruthKind::Answer) asked_.insert(t.call);
       for (const HostTruth& a : t.args) self(self, a);
     };
@@ -1142,6 +1173,12 @@ class Flow {
     const std::string success = hostSuccess(s.host_call);
     LockStateSet failed;
     for (LockState& state : states) {
+      if (onlyReleases(s) && state.status != TransactionStatus::Failed) {  // releases do not fail, by decision: the session is gone
+        const bool record = std::exchange(record_, false);
+        for (LockState& released : runAll({state}, s)) learn(released, {success, {success}, false}), addState(failed, std::move(released));
+        record_ = record;
+        continue;
+      }
       LockState f = state;
       const bool string = known(state, kString) == true;  // the rest of it is skipped
       if (!string && (state.status == TransactionStatus::None || state.status == TransactionStatus::Unknown))
@@ -1157,6 +1194,14 @@ class Flow {
       addState(failed, std::move(f));
     }
     return failed;
+  }
+
+  bool onlyReleases(const Statement& s) const {
+    const auto* events = eventsOf(s);
+    return events != nullptr && std::all_of(events->begin(), events->end(), [&](EventId id) {
+             const LockEventKind kind = states_.event(id).kind;
+             return kind == LockEventKind::Release || kind == LockEventKind::ReleaseAll;
+           });
   }
 
   // The states after a lock call that waited and failed: each remembers what it did not get.
@@ -1468,7 +1513,7 @@ class Flow {
 
   static void addOutcome(const LockState& s, std::vector<LockOutcome>& all) {
     LockOutcome o;
-    o.result = known(s, kResult);
+    o.result = known(s, kResult), o.number = knownNumber(s, kReturn);
     for (const Hold& h : s.holds)
       if (o.effects.size() < kMostSummary) o.effects.push_back({h.key, h.mode, h.lo, h.hi, h.floor_lo, h.floor_hi, h.may != 0, h.must != 0});
     o.cleared = s.cleared, o.ended = s.ended, o.undone = s.undone, o.refused = s.refused;
@@ -1490,6 +1535,7 @@ class Flow {
 
   static void widen(LockOutcome& into, const LockOutcome& o) {
     if (into.result != o.result) into.result.reset();
+    if (into.number != o.number) into.number.reset();
     if (into.status != o.status) into.status = TransactionStatus::Unknown;
     if (into.cleared != o.cleared) into.cleared = Happened::Perhaps;
     if (into.ended != o.ended) into.ended = Happened::Perhaps;

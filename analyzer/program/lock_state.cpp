@@ -32,6 +32,7 @@
 // known) and what each outcome changes, with the callee's parameters replaced by the arguments of the call. Cycles start from "no
 // effect" and are iterated; what does not settle is widened.
 #include "program/lock_domain.h"
+#include "model/host_number.h"
 
 #include <algorithm>
 #include <tuple>
@@ -444,6 +445,11 @@ void learn(LockState& s, Fact fact) {
     const std::string object = fact.text.substr(0, prefix - std::string_view(kHostClass).size());
     if (!fact.names.empty()) fact.names = {object, object + "?", fact.text};
   }
+  if (const auto number = splitNumber(fact.text)) {
+    const std::string path(number->first);
+    if (fact.value && number->second.relation == "=") forgetNumbers(s, path);
+    fact.names = {path, fact.text};
+  }
   const auto at = std::lower_bound(s.facts.begin(), s.facts.end(), fact.text, [](const Fact& f, const std::string& t) { return f.text < t; });
   if (at != s.facts.end() && at->text == fact.text) *at = std::move(fact);
   else if (s.facts.size() < 16) s.facts.insert(at, std::move(fact));
@@ -454,7 +460,31 @@ std::optional<bool> known(const LockState& s, const std::string& text) {
   if (at != s.facts.end() && at->text == text) return at->value;
   const std::size_t prefix = classPrefix(text);
   if (prefix != std::string::npos && std::any_of(s.facts.begin(), s.facts.end(), [&](const Fact& f) { return f.value && otherClass(f, text, prefix); })) return false;
+  if (const auto number = splitNumber(text)) {
+    const std::string path(number->first);
+    if (const auto n = knownNumber(s, path)) return holds(*n, number->second);
+    const auto truth = known(s, path);  // not 0
+    if (truth == false) return holds(0, number->second);
+    if (truth == true && number->second.relation == "=" && number->second.number == 0) return false;
+  } else if (const auto n = knownNumber(s, text)) {
+    return *n != 0;
+  }
   return std::nullopt;
+}
+
+std::optional<std::int64_t> knownNumber(const LockState& s, const std::string& path) {
+  const std::string prefix = path + ".=";
+  for (auto at = std::lower_bound(s.facts.begin(), s.facts.end(), prefix, [](const Fact& f, const std::string& t) { return f.text < t; });
+       at != s.facts.end() && at->text.starts_with(prefix); ++at)
+    if (const auto number = at->value ? splitNumber(at->text) : std::nullopt) return number->second.number;
+  return std::nullopt;
+}
+
+void forgetNumbers(LockState& s, const std::string& path) {
+  std::erase_if(s.facts, [&](const Fact& f) {
+    const auto number = f.text.starts_with(path) ? splitNumber(f.text) : std::nullopt;
+    return number && number->first == path;
+  });
 }
 
 }  // namespace pglocklint

@@ -267,7 +267,8 @@ struct LockEffect {
   auto operator<=>(const LockEffect&) const = default;
 };
 struct LockOutcome {
-  std::optional<bool> result;    // of a boolean routine, if known
+  std::optional<bool> result;    // of a boolean routine, if known; of a host function that returns a number: it is not 0
+  std::optional<std::int64_t> number;  // of such a one
   Happened cleared = Happened::No, ended = Happened::No;  // before the effects
   bool undone = false;           // see LockState
   std::vector<LockEffect> effects;

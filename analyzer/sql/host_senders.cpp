@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "model/host_number.h"
+
 namespace pglocklint::sql {
 namespace {
 
@@ -21,35 +23,63 @@ std::int32_t parameterSent(const HostCall& c) {
   return v.kind == HostValueKind::Parameter ? v.index : -1;
 }
 
-// What the boolean (or C's number) that a function returns says of the statement that it has sent.
+// What a function returns: a boolean, or a number and whether it is not 0.
+struct Returned {
+  std::optional<bool> truth;
+  std::optional<std::int64_t> number;
+  bool operator==(const Returned&) const = default;
+
+  // As the program asks: `comparison` of the number, or (empty) for the truth.
+  std::optional<bool> asked(const std::string& comparison) const {
+    if (comparison.empty()) return truth;
+    const auto c = comparisonOf(comparison);
+    if (c && number) return holds(*number, *c);
+    return c && truth == false ? std::optional(holds(0, *c)) : std::nullopt;
+  }
+};
+
+// What it returns of the statement that it has sent, for each way in which that can end.
 struct Meaning {
-  HostTruthKind kind = HostTruthKind::Unknown;  // Success: whether it went well; Answer: what it answered
-  bool value = true;                            // what is returned where that is true
+  Returned yes, no, failed;
+
+  // What an answer to that question says: Success (whether the statement went well) or Answer (what it answered), or its opposite, or a
+  // constant; Unknown.
+  HostTruth asked(const std::string& comparison, std::int32_t call) const {
+    const auto y = yes.asked(comparison), n = no.asked(comparison), f = failed.asked(comparison);
+    HostTruth t;
+    if (!y || !n) return t;
+    if (*y == *n && !f) return t;
+    if (*y == *n && *y == *f) {
+      t.kind = HostTruthKind::Constant, t.value = *y;
+      return t;
+    }
+    t.kind = *y != *n ? HostTruthKind::Answer : HostTruthKind::Success, t.call = call;
+    if (*y) return t;
+    HostTruth opposite;
+    opposite.kind = HostTruthKind::Not;
+    opposite.args.push_back(std::move(t));
+    return opposite;
+  }
 };
 
 // Of a function that sends one statement, by its call `sent`: all its paths, once for each way in which that can end. `inner`: where the
 // call is of another such function, what that returns.
-class Returned {
+class Returns {
  public:
-  Returned(const Function& f, std::int32_t sent, std::optional<Meaning> inner) : f_(f), sent_(sent), inner_(inner) {}
+  Returns(const Function& f, std::int32_t sent, std::optional<Meaning> inner) : f_(f), sent_(sent), inner_(inner) {}
 
-  Meaning meaning() {
-    const std::optional<bool> yes = returns(true, true), no = returns(true, false), failed = returns(false, false);
-    if (yes && no && *yes != *no) return {HostTruthKind::Answer, *yes};
-    if (yes && no && failed && *yes != *failed) return {HostTruthKind::Success, *yes};
-    return {};
-  }
+  Meaning meaning() { return {returned(true, true), returned(true, false), returned(false, false)}; }
 
  private:
-  using Variables = std::map<std::string, std::optional<bool>>;
+  using Variables = std::map<std::string, Returned>;
 
   // What is returned on all paths on which the statement goes so; nothing if that is not one value.
-  std::optional<bool> returns(bool success, bool answer) {
+  Returned returned(bool success, bool answer) {
     success_ = success, answer_ = answer, steps_ = 0;
     found_.clear();
     unknown_ = false;
     walk(0, {});
-    return unknown_ || found_.size() != 1 ? std::nullopt : found_.front();
+    return unknown_ || found_.size() != 1 ? Returned{} : found_.front();
   }
 
   void walk(std::size_t b, Variables variables) {
@@ -64,13 +94,20 @@ class Returned {
       for (const Event& e : block.events) {
         if (e.kind != EventKind::HostStep) continue;
         const HostStep& s = f_.host[0].steps[static_cast<std::size_t>(e.host_call)];
-        const std::optional<bool> value = evaluate(s.truth, variables);
-        if (s.kind == HostStepKind::Assign) variables[s.target] = value;
-        if (s.kind == HostStepKind::Condition) condition = value;
+        Returned value = evaluate(s.truth, variables);
+        if (s.kind == HostStepKind::Assign) {
+          if (const auto number = splitNumber(s.target)) {
+            if (value.truth == true) variables[std::string(number->first)].number = number->second.number;
+          } else {
+            variables[s.target] = value;
+          }
+        }
+        if (s.kind == HostStepKind::Condition) condition = value.truth;
         if (s.kind == HostStepKind::Throw || s.kind == HostStepKind::Exit) return;
         if (s.kind != HostStepKind::Return) continue;
-        unknown_ |= !value;
-        if (value && std::ranges::find(found_, value) == found_.end()) found_.push_back(value);
+        if (const auto own = variables.find("return"); own != variables.end() && !value.number) value.number = own->second.number;
+        unknown_ |= !value.truth;
+        if (value.truth && std::ranges::find(found_, value) == found_.end()) found_.push_back(value);
         return;
       }
       std::vector<std::size_t> next;
@@ -82,39 +119,42 @@ class Returned {
     }
   }
 
-  std::optional<bool> evaluate(const HostTruth& t, const Variables& variables) const {
+  Returned evaluate(const HostTruth& t, const Variables& variables) const {
     switch (t.kind) {
-      case HostTruthKind::Constant: return t.value;
-      case HostTruthKind::Success: return t.call == sent_ ? std::optional(success_) : std::nullopt;
-      case HostTruthKind::Answer: return t.call == sent_ ? answered() : std::nullopt;
+      case HostTruthKind::Constant: return {t.value, {}};
+      case HostTruthKind::Success: return t.call == sent_ ? Returned{success_, {}} : Returned{};
+      case HostTruthKind::Answer: return t.call == sent_ ? answered(t.name) : Returned{};
       case HostTruthKind::Variable: {
-        const auto at = variables.find(t.name);
-        return at == variables.end() ? std::nullopt : at->second;
+        const auto number = splitNumber(t.name);
+        const auto at = variables.find(number ? std::string(number->first) : t.name);
+        if (at == variables.end()) return {};
+        return number ? Returned{at->second.asked(comparisonText(number->second.relation, number->second.number)), {}} : at->second;
       }
       case HostTruthKind::Not: {
-        const std::optional<bool> v = evaluate(t.args[0], variables);
-        return v ? std::optional(!*v) : std::nullopt;
+        const std::optional<bool> v = evaluate(t.args[0], variables).truth;
+        return {v ? std::optional(!*v) : std::nullopt, {}};
       }
       case HostTruthKind::And:
       case HostTruthKind::Or: {
         const bool decides = t.kind == HostTruthKind::Or;
         bool all = true;
         for (const HostTruth& a : t.args) {
-          const std::optional<bool> v = evaluate(a, variables);
-          if (v == decides) return decides;
+          const std::optional<bool> v = evaluate(a, variables).truth;
+          if (v == decides) return {decides, {}};
           all &= v.has_value();
         }
-        return all ? std::optional(!decides) : std::nullopt;
+        return {all ? std::optional(!decides) : std::nullopt, {}};
       }
+      case HostTruthKind::Rows:
       case HostTruthKind::Unknown: break;
     }
-    return std::nullopt;
+    return {};
   }
 
-  std::optional<bool> answered() const {
-    if (!inner_) return success_ ? std::optional(answer_) : std::nullopt;
-    if (inner_->kind == HostTruthKind::Unknown) return std::nullopt;
-    return (inner_->kind == HostTruthKind::Success ? success_ : success_ && answer_) == inner_->value;
+  Returned answered(const std::string& comparison) const {
+    if (!inner_) return {success_ ? std::optional(answer_) : std::nullopt, {}};
+    const Returned& r = !success_ ? inner_->failed : answer_ ? inner_->yes : inner_->no;
+    return comparison.empty() ? r : Returned{r.asked(comparison), {}};
   }
 
   const Function& f_;
@@ -122,7 +162,7 @@ class Returned {
   const std::optional<Meaning> inner_;
   bool success_ = false, answer_ = false, unknown_ = false;
   int steps_ = 0;
-  std::vector<std::optional<bool>> found_;
+  std::vector<Returned> found_;
 };
 
 struct Sender {
@@ -182,7 +222,7 @@ class Senders {
         sender.meaning = {};
         continue;
       }
-      sender = {sent, Returned(f, static_cast<std::int32_t>(i), inner).meaning()};
+      sender = {sent, Returns(f, static_cast<std::int32_t>(i), inner).meaning()};
     }
     return sender;
   }
@@ -205,16 +245,7 @@ void askStatement(HostTruth& t, const HostCode& code, const std::map<std::string
   const HostCall& c = code.calls[static_cast<std::size_t>(t.call)];
   if (c.kind != HostCallKind::Execute || c.name.empty()) return;
   const auto sender = senders.find(c.name);
-  const Meaning meaning = sender == senders.end() ? Meaning{} : sender->second.meaning;
-  if (meaning.kind == HostTruthKind::Unknown) {
-    t = {};
-    return;
-  }
-  t.kind = meaning.kind;
-  if (meaning.value) return;
-  HostTruth positive = std::exchange(t, {});
-  t.kind = HostTruthKind::Not;
-  t.args.push_back(std::move(positive));
+  t = sender == senders.end() ? HostTruth{} : sender->second.meaning.asked(t.name, t.call);
 }
 
 // What is written of a text, and holes for the rest.

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "model/host_number.h"
 #include "model/lock_function.h"
 #include "model/visit.h"
 #include "sql/dynamic_sql.h"
@@ -18,6 +19,8 @@
 
 namespace pglocklint::sql {
 namespace {
+
+const std::string kRows = "#rows ";
 
 // A statement that a program prepares under a name.
 struct Prepared {
@@ -69,6 +72,7 @@ class UnitLowering {
   using Alternatives = std::vector<List<Event>>;
 
   void function(Function& f) {
+    one_row_.clear();
     const std::size_t written = f.blocks.size();
     for (std::size_t b = 0; b < written; ++b) {
       List<Event> events = std::exchange(f.blocks[b].events, {});
@@ -84,6 +88,8 @@ class UnitLowering {
       }
       f.blocks[at].successors = successors;
     }
+    const auto rows = [](const auto& self, const HostTruth& t) -> bool { return t.kind == HostTruthKind::Rows || std::ranges::any_of(t.args, [&](const HostTruth& a) { return self(self, a); }); };
+    if (std::ranges::any_of(f.host[0].steps, [&](const HostStep& s) { return rows(rows, s.truth); })) settleRows(f);
   }
 
   // The events of one call: straight on, or as branches that meet again. Gives the block that goes on.
@@ -132,15 +138,47 @@ class UnitLowering {
     };
     switch (t.kind) {
       case HostTruthKind::Constant: e.kind = ExprKind::Const, e.literal = LiteralKind::Boolean, e.text = t.value ? "true" : "false"; break;
-      case HostTruthKind::Answer: return column(hostAnswer(t.call));
+      case HostTruthKind::Answer: return column(hostAnswer(t.call) + (t.name.empty() ? "" : "." + t.name));
       case HostTruthKind::Success: return column(hostSuccess(t.call));
       case HostTruthKind::Variable: return column(t.name);
       case HostTruthKind::Not: operands(ExprKind::Not); break;
       case HostTruthKind::And: operands(ExprKind::And); break;
       case HostTruthKind::Or: operands(ExprKind::Or); break;
+      case HostTruthKind::Rows: return column(kRows + std::to_string(t.call) + "." + t.name);  // until the statement is read
       case HostTruthKind::Unknown: e.kind = ExprKind::Other; break;
     }
     return e;
+  }
+
+  // Conditions on how many rows there are. A SELECT without FROM gives one, if it goes well.
+  void settleRows(Function& f) {
+    const HostCode& code = f.host[0];
+    const auto settle = [&](Expr& x) {
+      if (x.kind != ExprKind::Column || !x.name.starts_with(kRows)) return;
+      const auto [subject, comparison] = *splitNumber(x.name);
+      const std::int32_t call = std::stoi(std::string(subject.substr(kRows.size())));
+      const bool one = holds(1, comparison), none = holds(0, comparison), throws = code.calls[static_cast<std::size_t>(call)].throws;
+      HostTruth t;
+      if (one_row_.contains(call) && (one == none || throws)) t.kind = HostTruthKind::Constant, t.value = one;
+      else if (one_row_.contains(call)) t.kind = HostTruthKind::Success, t.call = call;
+      Expr e = expression(t);
+      if (t.kind == HostTruthKind::Success && !one) {
+        x = {};
+        x.kind = ExprKind::Not, x.args.push_back(std::move(e));
+      } else {
+        x = std::move(e);
+      }
+    };
+    for (Block& b : f.blocks)
+      for (Event& e : b.events) {
+        const bool rows = std::ranges::any_of(e.statement, [](const Statement& s) { return s.host_call < 0 && s.kind == StatementKind::Query; });
+        if (rows) forEachIn(e, settle);
+      }
+  }
+  static bool givesOneRow(const List<Event>& events) {
+    if (events.size() != 1 || events[0].statement.size() != 1 || events[0].statement[0].query.size() != 1) return false;
+    const Query& q = events[0].statement[0].query[0];
+    return q.kind == QueryKind::Select && q.from.empty() && q.where.empty() && q.limit.empty() && q.offset.empty();
   }
   static void step(const HostStep& s, List<Event>& out) {
     Statement statement;
@@ -178,6 +216,7 @@ class UnitLowering {
       c.texts = adopt(*at->second.unit, at->second.call->texts, c.holes, at->second.call->holes);
     }
     for (const HostText& t : c.texts) result.push_back(statements(c, index, t));
+    if (!result.empty() && std::ranges::all_of(result, givesOneRow)) one_row_.insert(index);
     return result;
   }
 
@@ -321,6 +360,7 @@ class UnitLowering {
   Unit& unit_;
   const PreparedStatements& prepared_;
   const std::function<std::string(const std::string&)>& text_;
+  std::set<std::int32_t> one_row_;  // calls of the function at hand whose statement gives one row
   std::vector<Function> defined_;  // functions and DO blocks that texts hold
   std::map<std::uint32_t, std::unique_ptr<LineIndex>> lines_;
 };

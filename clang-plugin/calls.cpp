@@ -830,10 +830,13 @@ void FunctionReader::modelled(const CallModel& m, const Expr& c, const std::stri
   call.throws = raisesErrors(m) && m.role != Role::Rollback && m.role != Role::RollbackTo && m.role != Role::Disconnect;
   const auto* written = dyn_cast<CallExpr>(&c);
   const bool elsewhere = m.binds == Binds::Chain || m.binds == Binds::Later;  // the answer comes from another call
-  if (written && !elsewhere && (m.role == Role::Execute || m.role == Role::ExecutePrepared)) resultUse(*written, call);
-  if (m.scope == "QSqlQuery" && object && !call.texts.empty()) {
-    queryUse(*object, call);
-    if (const std::string query = path(object); !query.empty()) runs_[query].push_back(static_cast<std::int32_t>(code_.calls.size()));
+  if (m.scope == "QSqlQuery" && object) {
+    if (!call.texts.empty()) {
+      queryUse(*object, call);
+      if (const std::string query = path(object); !query.empty()) runs_[query].push_back(static_cast<std::int32_t>(code_.calls.size()));
+    }
+  } else if (written && !elsewhere && (m.role == Role::Execute || m.role == Role::ExecutePrepared)) {
+    resultUse(*written, call);
   }
   add(std::move(call), c);
 }

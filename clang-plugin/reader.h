@@ -1,5 +1,6 @@
 // Reads one function into facts. Split by theme: calls.cpp (which calls matter, and what they send), paths.cpp (which object an expression
-// is), truth.cpp (what a condition depends on), flow.cpp (blocks, steps, destructors), cleanups.h (where exceptions go).
+// is), truth.cpp (what a condition depends on), numbers.cpp (status codes, flags, enums), flow.cpp (blocks, steps, destructors), cleanups.h
+// (where exceptions go).
 #pragma once
 #include <clang/AST/Attr.h>
 #include <clang/AST/ParentMap.h>

@@ -77,6 +77,7 @@ std::string truth(const json& t, const json& host) {
     const std::string name = text(call, "kind", "execute") == "function" ? text(call, "api") : "";
     return kind + (name.empty() ? "" : " of " + name);
   }
+  if (kind == "rows") return "rows " + t.at("name").get<std::string>();
   if (kind == "not") return "!" + truth(t.at("args")[0], host);
   return "(" + truth(t.at("args")[0], host) + (kind == "and" ? " && " : " || ") + truth(t.at("args")[1], host) + ")";
 }
@@ -241,7 +242,7 @@ int whole(PGconn* c) try { Guard g(c); work(); return 1; } catch (...) { PQreset
         "b: reset <parameter 0> -> c\n"
         "c:\n");
   CHECK(shape(function(unit, "whole")) ==
-        "a: Guard <local g>; work <>; Guard's destructor <local g>; return true | b\n"
+        "a: Guard <local g>; work <>; return.=1 = true; Guard's destructor <local g>; return true | b\n"
         "b: Guard's destructor <local g> -> c\n"
         "c: reset <parameter 0>; throw\n");
 }
@@ -402,7 +403,7 @@ void jump(PGconn* c) {
                          {"-x", "c"});
   CHECK(shape(function(unit, "cleanup")) ==
         "a: pg_advisory_lock <parameter 0> -> b, c\n"
-        "b: disconnect <parameter 0>; return true\n"
+        "b: disconnect <parameter 0>; return.=1 = true; return true\n"
         "c: reset <parameter 0> -> b\n");
   CHECK(shape(function(unit, "jump")) ==
         "a: -> b, c\n"

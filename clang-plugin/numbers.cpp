@@ -29,7 +29,7 @@ std::optional<std::int64_t> FunctionReader::numberConstant(const Expr* e) const 
   if (!e || e->isValueDependent() || e->isTypeDependent() || !e->getType()->isIntegralOrEnumerationType() ||
       !e->EvaluateAsInt(n, context_, Expr::SE_NoSideEffects))
     return std::nullopt;
-  return n.Val.getInt().getSignificantBits() <= 64 ? std::optional(n.Val.getInt().getExtValue()) : std::nullopt;
+  return n.Val.getInt().isRepresentableByInt64() ? std::optional(n.Val.getInt().getExtValue()) : std::nullopt;
 }
 
 // A local number that is given constants, conditions and answers of calls only, and is never counted with.

@@ -338,7 +338,7 @@ HostTruth FunctionReader::compared(const Expr* left, const Expr* right, bool equ
             return signedBy(textTruth(objectOf(of), literal->getString()));
         if (compares) return {};
       }
-      if (isTruthNumber(of->getType())) return signedBy(comparedNumber(of, {"=", n.Val.getInt().getExtValue()}));
+      if (isTruthNumber(of->getType()) && n.Val.getInt().isRepresentableByInt64()) return signedBy(comparedNumber(of, {"=", n.Val.getInt().getExtValue()}));
       if (isBoolean(left->IgnoreParenImpCasts()->getType()) && (zero || n.Val.getInt() == 1)) {
         HostTruth t = truth(left->IgnoreParenImpCasts());
         return signedBy(zero ? negated(std::move(t)) : std::move(t));

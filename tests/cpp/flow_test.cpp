@@ -308,7 +308,7 @@ bool pqxx5(pqxx::work& t) { auto r = t.exec(kTry); auto got = r[0]["got"].as<boo
   CHECK(shape(function(unit, "pqxx5")) == answered + "!answer\n");
   CHECK(shape(function(unit, "status")) == answered + "!success\n");
   CHECK(shape(function(unit, "later")) ==
-        "a: local ok = false; pg_try_advisory_lock <parameter 0> -> b, c\n"
+        "a: local ok = false; pg_try_advisory_lock <parameter 0>; if rows =1 -> T b, F c\n"
         "b: local ok = answer -> c\n"
         "c: return local ok\n");
   CHECK(shape(function(unit, "field")) ==

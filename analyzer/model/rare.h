@@ -80,6 +80,7 @@ class RareText : private Rare<std::string> {
   const std::string& str() const { return **this; }
   operator const std::string&() const { return str(); }
   operator std::string_view() const { return str(); }
+  friend std::string_view format_as(const RareText& text) { return text.str(); }  // for fmt, which from version 10 on converts nothing by itself
   bool empty() const { return str().empty(); }
   std::size_t size() const { return str().size(); }
   const char* c_str() const { return str().c_str(); }

@@ -3,6 +3,7 @@
 #include <clang/Basic/SourceManager.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace pglocklint::extract {
 
@@ -10,16 +11,10 @@ using namespace clang;
 
 namespace {
 
+
 // The variable or member that an expression is, or whose address it is.
 const ValueDecl* objectOf(const Expr* e) {
-  for (e = e ? stripped(e) : nullptr; e;) {
-    if (const auto* cast = dyn_cast<CastExpr>(e))
-      e = stripped(cast->getSubExpr());
-    else if (const auto* unary = dyn_cast<clang::UnaryOperator>(e); unary && (unary->getOpcode() == UO_AddrOf || unary->getOpcode() == UO_Deref))
-      e = stripped(unary->getSubExpr());
-    else
-      break;
-  }
+  e = namedObject(e);
   if (const auto* ref = dyn_cast_or_null<DeclRefExpr>(e)) return ref->getDecl();
   if (const auto* member = dyn_cast_or_null<MemberExpr>(e)) return member->getMemberDecl();
   return nullptr;
@@ -33,11 +28,20 @@ const Expr* pointedAt(const Expr* e) {
   return unary && unary->getOpcode() == UO_AddrOf ? unary->getSubExpr() : e;
 }
 
-std::optional<std::int64_t> constantOf(const Expr* e, const ASTContext& context) {
-  Expr::EvalResult number;
-  if (!e || e->isValueDependent() || e->getType()->isDependentType() || !e->getType()->isIntegralOrEnumerationType()) return std::nullopt;
-  if (!e->EvaluateAsInt(number, context) || number.Val.getInt().getSignificantBits() > 64) return std::nullopt;
-  return number.Val.getInt().getExtValue();
+// The object that a method is called on, also where clang could not find the method; null: none.
+const Expr* calledOn(const CallExpr& call) {
+  if (const auto* method = dyn_cast<CXXMemberCallExpr>(&call)) return method->getImplicitObjectArgument();
+  const Expr* callee = call.getCallee()->IgnoreParenImpCasts();
+  if (const auto* dependent = dyn_cast<CXXDependentScopeMemberExpr>(callee)) return dependent->isImplicitAccess() ? nullptr : dependent->getBase();
+  if (const auto* overloaded = dyn_cast<UnresolvedMemberExpr>(callee)) return overloaded->isImplicitAccess() ? nullptr : overloaded->getBase();
+  return nullptr;
+}
+
+// The two sides of an assignment; nulls: it is none.
+std::pair<const Expr*, const Expr*> assignment(const Stmt& s) {
+  if (const auto* two = dyn_cast<clang::BinaryOperator>(&s); two && two->getOpcode() == BO_Assign) return {two->getLHS(), two->getRHS()};
+  if (const auto* two = dyn_cast<CXXOperatorCallExpr>(&s); two && two->getOperator() == OO_Equal && two->getNumArgs() == 2) return {two->getArg(0), two->getArg(1)};
+  return {};
 }
 
 template <class F>
@@ -106,8 +110,8 @@ std::vector<HostValue> laterBinds(ValueReader& values, ASTContext& context, cons
     if (!value) return;
     std::size_t at = binds.size();
     if (const Expr* position = argument(later->position)) {
-      if (const auto number = constantOf(position, context)) {
-        at = static_cast<std::size_t>(std::clamp<std::int64_t>(*number - later->first, 0, 64));
+      if (const auto number = integerConstant(position, context)) {
+        at = static_cast<std::size_t>(std::clamp<std::int64_t>(*number - later->first, 0, kMostBinds));
       } else {
         const Texts written = values.texts(position);
         if (written.size() != 1 || written[0].size() != 1 || written[0][0].hole) return;
@@ -117,9 +121,45 @@ std::vector<HostValue> laterBinds(ValueReader& values, ASTContext& context, cons
         if (at == names.size()) return;
       }
     }
-    if (at >= 64) return;
+    if (at >= kMostBinds) return;
     if (at >= binds.size()) binds.resize(at + 1);
     binds[at] = values.value(pointedAt(value));
+  });
+  return binds;
+}
+
+std::vector<HostValue> namedBinds(ValueReader& values, ASTContext& context, const FunctionDecl& function, const Expr& made, const Expr* object, const std::vector<HostText>& texts) {
+  std::vector<HostValue> binds;
+  const std::vector<std::string> names = namedPlaceholders(texts);
+  if (names.empty()) return binds;
+  // Where the statement stands: in the variable that the call gives its result to, or in the object that it is called on.
+  const ValueDecl* of = nullptr;
+  const auto holds = [&](const Expr* e) { return e && namedObject(e) == namedObject(&made); };
+  eachStatement(function.getBody(), [&](const Stmt& s) {
+    if (const auto* decl = dyn_cast<DeclStmt>(&s)) {
+      for (const Decl* d : decl->decls())
+        if (const auto* v = dyn_cast<VarDecl>(d); v && holds(v->getInit())) of = v;
+    } else if (const auto [target, value] = assignment(s); holds(value)) {
+      of = objectOf(target);
+    }
+  });
+  if (!of && object) of = objectOf(object);
+  if (!of) return binds;
+  const SourceManager& manager = context.getSourceManager();
+  bool over = false;
+  eachStatement(function.getBody(), [&](const Stmt& s) {
+    if (over || !manager.isBeforeInTranslationUnit(made.getEndLoc(), s.getEndLoc())) return;
+    if (const auto [target, value] = assignment(s); target && objectOf(target) == of && !holds(value)) over = true;
+    const auto* call = dyn_cast<CallExpr>(&s);
+    if (!call || call->getNumArgs() != 2 || objectOf(calledOn(*call)) != of) return;
+    const Texts written = values.texts(call->getArg(0));
+    if (written.size() != 1 || written[0].size() != 1 || written[0][0].hole) return;
+    std::string_view wanted = written[0][0].text;
+    if (wanted.starts_with(':')) wanted.remove_prefix(1);
+    const auto at = static_cast<std::size_t>(std::ranges::find(names, wanted) - names.begin());
+    if (at == names.size() || at >= kMostBinds) return;
+    if (at >= binds.size()) binds.resize(at + 1);
+    binds[at] = values.value(pointedAt(call->getArg(1)));
   });
   return binds;
 }

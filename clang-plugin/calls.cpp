@@ -16,7 +16,6 @@ using namespace clang;
 
 namespace {
 
-constexpr std::size_t kMostBinds = 64;
 constexpr char kServerSession[] = "global MyProc";
 constexpr std::size_t kMostListed = 64;  // statements of a list that a loop sends
 
@@ -780,6 +779,7 @@ void FunctionReader::guessed(const Expr& whole, const std::string& name, const s
   }
   if (wanted > 0 && given.size() == wanted)
     for (const Expr* e : given) call.binds.push_back(values_.value(e));
+  if (call.binds.empty()) call.binds = namedBinds(values_, context_, declaration_, whole, object, call.texts);
   call.connection = object ? path(object) : at > 0 ? path(arguments[0]) : "";
   call.session_in_loop = madeInLoop(object, arguments);
   call.throws = throws;
@@ -850,8 +850,7 @@ std::vector<Texts> FunctionReader::statementList(const Expr& sql) {
   const auto* v = ref ? dyn_cast<VarDecl>(ref->getDecl()) : nullptr;
   const auto range = v ? ranges_.find(v) : ranges_.end();
   const auto* subscript = dyn_cast<ArraySubscriptExpr>(e);
-  Expr::EvalResult index;
-  const bool any = subscript && !subscript->getIdx()->isValueDependent() && !subscript->getIdx()->EvaluateAsInt(index, context_);
+  const bool any = subscript && !subscript->getIdx()->isValueDependent() && !integerConstant(subscript->getIdx(), context_);
   const Expr* array = range != ranges_.end() ? range->second : any ? subscript->getBase() : nullptr;
   if (!array || !isTextType(e->getType())) return {};
   std::vector<Texts> list;
@@ -1085,9 +1084,9 @@ void FunctionReader::addBinds(const CallModel& m, const std::vector<const Expr*>
 std::vector<std::int32_t> FunctionReader::numbersIn(const Expr* array) {
   std::vector<std::int32_t> numbers;
   for (const Expr* e : values_.elements(array)) {
-    Expr::EvalResult number;
-    if (!e || e->isValueDependent() || !e->EvaluateAsInt(number, context_)) return {};
-    numbers.push_back(static_cast<std::int32_t>(number.Val.getInt().getExtValue()));
+    const auto number = integerConstant(e, context_);
+    if (!number) return {};
+    numbers.push_back(static_cast<std::int32_t>(*number));
   }
   return numbers;
 }

@@ -35,14 +35,7 @@ struct Place {
 };
 
 Place placeOf(const Expr* e) {
-  for (e = e ? stripped(e) : nullptr; e;) {
-    if (const auto* cast = dyn_cast<CastExpr>(e))
-      e = stripped(cast->getSubExpr());
-    else if (const auto* unary = dyn_cast<clang::UnaryOperator>(e); unary && (unary->getOpcode() == UO_AddrOf || unary->getOpcode() == UO_Deref))
-      e = stripped(unary->getSubExpr());
-    else
-      break;
-  }
+  e = namedObject(e);
   if (const auto* ref = dyn_cast_or_null<DeclRefExpr>(e)) {
     const auto* v = dyn_cast<VarDecl>(ref->getDecl());
     // LOCKTAG *tag = &local;
@@ -269,15 +262,6 @@ HostValue integer(std::string text, const HostValue& like) {
   return v;
 }
 
-const HostValue& unconverted(const HostValue& v) { return v.kind == HostValueKind::Convert && v.args.size() == 1 ? unconverted(v.args[0]) : v; }
-
-std::optional<std::int64_t> number(const HostValue& v) {
-  const HostValue& plain = unconverted(v);
-  if (plain.kind == HostValueKind::Boolean) return plain.text == "true";
-  if (plain.kind != HostValueKind::Integer) return std::nullopt;
-  return std::strtoll(plain.text.c_str(), nullptr, 10);
-}
-
 // The value whose halves these are: (key >> 32) and key; null if they are not.
 const HostValue* halved(const HostValue& high, const HostValue& low) {
   const HostValue& shifted = unconverted(high);
@@ -288,7 +272,7 @@ const HostValue* halved(const HostValue& high, const HostValue& low) {
 
 // A field of 32 bits as the integer of a pair, which has the same bits.
 HostValue asInteger(HostValue v) {
-  const auto n = number(v);
+  const auto n = integerOf(v);
   if (!n) return v;
   HostValue plain = unconverted(v);
   plain.text = std::to_string(static_cast<std::int32_t>(*n));
@@ -306,7 +290,7 @@ HostValue joinedKey(const HostValue& high, const HostValue& low) {
     return v;
   }
   if (const HostValue* whole = halved(high, low)) return *whole;
-  if (number(high) == 0) return low;
+  if (integerOf(high) == 0) return low;
   const auto arithmetic = [&](const char* op, HostValue a, HostValue b) {
     HostValue v;
     v.kind = HostValueKind::Arithmetic, v.name = op, v.type = {HostTypeKind::Signed, 64, "int64"}, v.range = low.range;
@@ -327,7 +311,7 @@ struct Option {
 const std::vector<std::int64_t> kExclusiveModes{4, 6, 7, 8}, kSharedModes{3, 5};
 
 std::vector<Option> options(const HostValue& v, const std::vector<std::int64_t>& clear, const std::vector<std::int64_t>& set) {
-  if (const auto n = number(v)) {
+  if (const auto n = integerOf(v)) {
     const bool is_set = std::ranges::find(set, *n) != set.end();
     if (!is_set && std::ranges::find(clear, *n) == clear.end()) return {};
     return {{is_set, {}}};
@@ -337,7 +321,7 @@ std::vector<Option> options(const HostValue& v, const std::vector<std::int64_t>&
   std::vector<Option> result;
   if (plain.kind != HostValueKind::Choice) return result;
   for (const HostValue& a : plain.args) {
-    const auto n = number(a);
+    const auto n = integerOf(a);
     if (!n || options(a, clear, set).empty()) return {};
     if (const bool is_set = std::ranges::find(set, *n) != set.end(); std::ranges::none_of(result, [&](const Option& o) { return o.set == is_set; }))
       result.push_back({is_set, {}});
@@ -367,11 +351,11 @@ std::optional<LockTagCall> lockTagCall(ValueReader& values, const FunctionDecl& 
   for (const Tag& tag : tags) {
     const auto given = [&](std::size_t i) { return tag[i].value ? values.valueIn(tag[i].helpers, tag[i].value) : HostValue{}; };
     const HostValue type = given(3);
-    const auto type_number = number(type);
+    const auto type_number = integerOf(type);
     if (type_number && unconverted(type).constant != "LOCKTAG_ADVISORY" && (!unconverted(type).constant.empty() || *type_number != kAdvisoryType))
       continue;  // of a relation, an object, …
     advisory = true;
-    const auto space = number(given(2));
+    const auto space = integerOf(given(2));
     if (!type_number || !space || !tag[0].value || !tag[1].value) {
       result.lost = "which lock this tag means is not followed";
       result.may_be_other = !type_number;

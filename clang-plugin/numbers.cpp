@@ -24,14 +24,6 @@ const Expr* unconverted(const Expr* written) {
 
 bool isTruthNumber(QualType t) { return t->isIntegralOrEnumerationType() && !t->isBooleanType() && !t->isAnyCharacterType(); }
 
-std::optional<std::int64_t> FunctionReader::numberConstant(const Expr* e) const {
-  Expr::EvalResult n;
-  if (!e || e->isValueDependent() || e->isTypeDependent() || !e->getType()->isIntegralOrEnumerationType() ||
-      !e->EvaluateAsInt(n, context_, Expr::SE_NoSideEffects))
-    return std::nullopt;
-  return n.Val.getInt().isRepresentableByInt64() ? std::optional(n.Val.getInt().getExtValue()) : std::nullopt;
-}
-
 // A local number that is given constants, conditions and answers of calls only, and is never counted with.
 bool FunctionReader::isStatus(const VarDecl& v) {
   if (!v.hasLocalStorage() || isa<ParmVarDecl>(v) || !isTruthNumber(v.getType())) return false;
@@ -49,7 +41,7 @@ bool FunctionReader::tellsNumber(const Expr* written) {
   if (const auto* two = dyn_cast<clang::BinaryOperator>(e); two && two->getOpcode() == BO_Assign) return tellsNumber(two->getRHS());
   if (const auto* ref = dyn_cast<DeclRefExpr>(e))
     if (const auto* v = dyn_cast<VarDecl>(ref->getDecl()); v && isStatus(*v)) return true;
-  return numberConstant(e) || e->isKnownToHaveBooleanValue() || isa<CallExpr>(e);
+  return integerConstant(e, context_) || e->isKnownToHaveBooleanValue() || isa<CallExpr>(e);
 }
 
 // The path that what is known of a number is kept by; empty: nothing is.
@@ -77,7 +69,7 @@ const Expr* FunctionReader::numberSource(const Expr* e) {
 }
 
 HostTruth FunctionReader::numberTruth(const Expr* e) {
-  if (const auto n = numberConstant(e)) return constantTruth(*n != 0);
+  if (const auto n = integerConstant(e, context_)) return constantTruth(*n != 0);
   if (const Expr* source = numberSource(e)) {
     if (!resolving_.insert(source).second) return {};
     HostTruth t = truth(source);
@@ -90,7 +82,7 @@ HostTruth FunctionReader::numberTruth(const Expr* e) {
 HostTruth FunctionReader::comparedNumber(const Expr* written, const HostComparison& c) {
   const Expr* e = written ? unconverted(written) : nullptr;
   if (!e || e->isValueDependent() || e->isTypeDependent() || steps_left_-- <= 0) return {};
-  if (const auto n = numberConstant(e)) return constantTruth(holds(*n, c));
+  if (const auto n = integerConstant(e, context_)) return constantTruth(holds(*n, c));
   if (e->isKnownToHaveBooleanValue()) {
     const bool one = holds(1, c), zero = holds(0, c);
     if (one == zero) return constantTruth(one);
@@ -131,9 +123,9 @@ HostTruth FunctionReader::comparedNumber(const Expr* written, const HostComparis
 HostTruth FunctionReader::comparedNumbers(const clang::BinaryOperator& two) {
   std::string relation = two.getOpcodeStr().str();
   const Expr *left = two.getLHS(), *right = two.getRHS();
-  auto n = numberConstant(right);
+  auto n = integerConstant(right, context_);
   if (!n) {
-    n = numberConstant(left);
+    n = integerConstant(left, context_);
     std::swap(left, right);
     relation = relation[0] == '<' ? ">" + relation.substr(1) : "<" + relation.substr(1);
   }
@@ -145,7 +137,7 @@ std::vector<std::pair<std::int64_t, HostTruth>> FunctionReader::numbersOf(const 
   const Expr* e = unconverted(written);
   std::vector<std::pair<std::int64_t, HostTruth>> found;
   if (e->isValueDependent() || e->isTypeDependent()) return found;
-  if (const auto n = numberConstant(e)) {
+  if (const auto n = integerConstant(e, context_)) {
     found.emplace_back(*n, constantTruth(true));
   } else if (e->isKnownToHaveBooleanValue()) {
     if (HostTruth t = truth(e); t.kind != HostTruthKind::Unknown) found.emplace_back(1, std::move(t));

@@ -193,7 +193,6 @@ class FunctionReader {
   void numberAssigned(const std::string& target, const Expr* value, const pglocklint::SourceRange& range, std::vector<Event>& out);
   void numbersAssigned(const std::string& target, const Expr* value, const pglocklint::SourceRange& range, std::vector<Event>& out);
   std::vector<std::pair<std::int64_t, HostTruth>> numbersOf(const Expr* e);
-  std::optional<std::int64_t> numberConstant(const Expr* e) const;
   std::string numberPath(const Expr* e);
   const Expr* numberSource(const Expr* e);
   bool isStatus(const clang::VarDecl& v);

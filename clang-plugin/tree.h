@@ -123,6 +123,7 @@ class ValueReader {
   HostValue variable(const clang::VarDecl& v, const Expr* use);
   HostValue call(const clang::CallExpr& c);
   std::optional<HostValue> element(const Expr* e, int depth = 0);
+  HostValue fromDatum(const Expr* whole, const Expr* datum, std::string how);
   HostValue converted(const Expr* whole, const Expr* sub, bool implicit);
   HostValue plain(HostValueKind kind, const Expr* e, std::string name = {}) const;
   HostValue unknown(const Expr* e, std::string why) const;
@@ -159,6 +160,10 @@ class ValueReader {
 const clang::ValueDecl* namedBy(const Expr* e);
 // Below parentheses, casts that change nothing, temporaries and the like.
 const Expr* stripped(const Expr* e);
+// … also below all casts, & and *: what names the object, whether it is handed on itself or by its address.
+const Expr* namedObject(const Expr* e);
+// The integer that an expression is, evaluated without side effects; nullopt: it is no constant, or one that 64 bits with a sign do not hold.
+std::optional<std::int64_t> integerConstant(const Expr* e, const clang::ASTContext& context);
 // Characters, or an object of a string class: a known one, or one of the project's own.
 bool isTextType(clang::QualType t);
 // const char* const*, std::vector<std::string>, std::array<const char*, 2>: a list of texts.

@@ -12,9 +12,7 @@ namespace {
 constexpr int kMaxTruthDepth = 40;
 
 bool isZero(const Expr* index, const ASTContext& context) {
-  Expr::EvalResult n;
-  return index->getType()->isIntegerType() && !index->isValueDependent() &&
-         index->EvaluateAsInt(n, context, Expr::SE_NoSideEffects) && n.Val.getInt() == 0;
+  return index->getType()->isIntegerType() && integerConstant(index, context) == 0;
 }
 
 HostTruth ofRows(std::int32_t call, const char* comparison) {
@@ -299,9 +297,7 @@ HostTruth FunctionReader::compared(const Expr* left, const Expr* right, bool equ
       const char c = static_cast<char>(literal->getValue());
       const Expr* text = nullptr;
       if (const auto* subscript = dyn_cast<ArraySubscriptExpr>(of)) {
-        Expr::EvalResult n;
-        if (!subscript->getIdx()->isValueDependent() && subscript->getIdx()->EvaluateAsInt(n, context_) && n.Val.getInt() == 0)
-          text = subscript->getBase();
+        if (isZero(subscript->getIdx(), context_)) text = subscript->getBase();
       } else if (const auto* deref = dyn_cast<clang::UnaryOperator>(of); deref && deref->getOpcode() == UO_Deref) {
         text = deref->getSubExpr();
       } else if (const FunctionDecl* callee = calleeOf(of);
@@ -316,15 +312,13 @@ HostTruth FunctionReader::compared(const Expr* left, const Expr* right, bool equ
     const bool numbers = left->getType()->isIntegerType();
     if ((!numbers && isNullConstant(right, context_)) || isClass(right, "std::nullopt_t"))
       return negated(signedBy(variableNamed(mayBeHandle(left->getType()) || isPointerLikeType(left->getType()) ? heldName(path(left)) : "")));
-    Expr::EvalResult n;
-    if (!right->isValueDependent() && right->getType()->isIntegralOrEnumerationType() &&
-        right->EvaluateAsInt(n, context_, Expr::SE_NoSideEffects)) {
-      const bool zero = n.Val.getInt() == 0;
+    if (const auto n = integerConstant(right, context_)) {
+      const bool zero = *n == 0;
       const Expr* of = left->IgnoreParenImpCasts();
       if (const std::int32_t lock = lockResult(of); lock >= 0) {
         HostTruth got = ofCall(HostTruthKind::Answer, lock);
         // LOCKACQUIRE_OK is what it is on any first call; others that mean that it has the lock are rare, and say no more.
-        return signedBy(zero ? negated(std::move(got)) : n.Val.getInt() == 1 ? std::move(got) : joined(HostTruthKind::And, std::move(got), {}));
+        return signedBy(zero ? negated(std::move(got)) : *n == 1 ? std::move(got) : joined(HostTruthKind::And, std::move(got), {}));
       }
       if (const FunctionDecl* callee = calleeOf(of)) {
         const auto* c = cast<CallExpr>(of);
@@ -338,8 +332,8 @@ HostTruth FunctionReader::compared(const Expr* left, const Expr* right, bool equ
             return signedBy(textTruth(objectOf(of), literal->getString()));
         if (compares) return {};
       }
-      if (isTruthNumber(of->getType()) && n.Val.getInt().isRepresentableByInt64()) return signedBy(comparedNumber(of, {"=", n.Val.getInt().getExtValue()}));
-      if (isBoolean(left->IgnoreParenImpCasts()->getType()) && (zero || n.Val.getInt() == 1)) {
+      if (isTruthNumber(of->getType())) return signedBy(comparedNumber(of, {"=", *n}));
+      if (isBoolean(left->IgnoreParenImpCasts()->getType()) && (zero || *n == 1)) {
         HostTruth t = truth(left->IgnoreParenImpCasts());
         return signedBy(zero ? negated(std::move(t)) : std::move(t));
       }
@@ -382,7 +376,7 @@ HostTruth FunctionReader::truthAt(const Expr* written) {
   if (e->isValueDependent() || e->isTypeDependent()) return {};
   if (const auto* literal = dyn_cast<CXXBoolLiteralExpr>(e)) return constantTruth(literal->getValue());
   if (isTruthNumber(e->getType()))
-    if (const auto n = numberConstant(e)) return constantTruth(*n != 0);
+    if (const auto n = integerConstant(e, context_)) return constantTruth(*n != 0);
   if (const auto at = exchanged_.find(e); at != exchanged_.end()) return variableNamed(at->second);
   if (const std::int32_t lock = lockResult(e); lock >= 0) return ofCall(HostTruthKind::Answer, lock);
   if (const auto* unary = dyn_cast<clang::UnaryOperator>(e))

@@ -283,6 +283,24 @@ const Expr* stripped(const Expr* e) {
   }
 }
 
+const Expr* namedObject(const Expr* e) {
+  for (e = stripped(e); e;) {
+    const auto* cast = dyn_cast<CastExpr>(e);
+    const auto* unary = dyn_cast<clang::UnaryOperator>(e);
+    if (!cast && !(unary && (unary->getOpcode() == UO_AddrOf || unary->getOpcode() == UO_Deref))) break;
+    e = stripped(cast ? cast->getSubExpr() : unary->getSubExpr());
+  }
+  return e;
+}
+
+std::optional<std::int64_t> integerConstant(const Expr* e, const ASTContext& context) {
+  Expr::EvalResult n;
+  if (!e || e->isValueDependent() || e->isTypeDependent() || !e->getType()->isIntegralOrEnumerationType() ||
+      !e->EvaluateAsInt(n, context, Expr::SE_NoSideEffects))
+    return std::nullopt;
+  return n.Val.getInt().isRepresentableByInt64() ? std::optional(n.Val.getInt().getExtValue()) : std::nullopt;
+}
+
 namespace {
 
 bool isKnownTextClass(const CXXRecordDecl& record) {
@@ -452,6 +470,13 @@ const ValueDecl* namedConstant(const Expr* e) {
   return nullptr;
 }
 
+// The server's word for any value of SQL: an integer as wide as a pointer.
+bool isDatum(QualType t) {
+  for (const auto* name = t->getAs<TypedefType>(); name; name = name->desugar()->getAs<TypedefType>())
+    if (name->getDecl()->getName() == "Datum") return true;
+  return false;
+}
+
 }  // namespace
 
 std::optional<HostValue> ValueReader::constant(const Expr* e) {
@@ -490,6 +515,15 @@ HostValue ValueReader::converted(const Expr* whole, const Expr* sub, bool implic
   return v;
 }
 
+// What the server keeps in a Datum has the type that is asked for: nothing is cut.
+HostValue ValueReader::fromDatum(const Expr* whole, const Expr* datum, std::string how) {
+  HostValue inner = value(datum);
+  if (inner.kind == HostValueKind::Integer) return inner;
+  HostValue v = plain(HostValueKind::Result, whole, std::move(how));
+  v.args.push_back(std::move(inner));
+  return v;
+}
+
 HostValue ValueReader::valueAt(const Expr* written) {
   const Expr* e = stripped(written);
   if (const auto* literal = dyn_cast<clang::StringLiteral>(e)) {
@@ -511,6 +545,8 @@ HostValue ValueReader::valueAt(const Expr* written) {
       HostValue v = plain(HostValueKind::Address, e);
       return v;
     }
+    if (isDatum(cast->getType())) return value(cast->getSubExprAsWritten());  // Int32GetDatum(x), which is a macro up to PostgreSQL 15
+    if (isDatum(cast->getSubExprAsWritten()->getType())) return fromDatum(e, cast->getSubExprAsWritten(), "a Datum");
     return converted(e, cast->getSubExprAsWritten(), false);
   }
   if (const auto* cast = dyn_cast<ImplicitCastExpr>(e)) {
@@ -747,10 +783,7 @@ HostValue ValueReader::call(const CallExpr& c) {
   if (method && namedOneOf(callee, kWholeText) && callee->getNumParams() == 0) return value(method->getImplicitObjectArgument());
   if (callee->getOverloadedOperator() == OO_Star && !arguments.empty()) return value(arguments[0]);
   if (wrapsValue(name) && !arguments.empty()) return value(arguments[0]);
-  if (name.starts_with("DatumGet") && arguments.size() == 1) {  // what the server keeps in a Datum has the type that is asked for: nothing is cut
-    HostValue inner = value(arguments[0]);
-    return inner.kind == HostValueKind::Integer ? inner : with(HostValueKind::Result, name);
-  }
+  if (name.starts_with("DatumGet") && arguments.size() == 1) return fromDatum(&c, arguments[0], name);
   if ((name == "std::move" || name == "std::forward" || name == "std::as_const") && !arguments.empty())
     return value(arguments[0]);
   // What is computed from a clock, a random number or a hash by the library is one still.
@@ -908,12 +941,12 @@ void ValueReader::assignedElements(const VarDecl& v, const Expr* use, std::vecto
     const auto* element = assign && assign->isAssignmentOp() ? dyn_cast<ArraySubscriptExpr>(stripped(assign->getLHS())) : nullptr;
     const auto* ref = element ? dyn_cast<DeclRefExpr>(stripped(element->getBase())) : nullptr;
     if (!ref || ref->getDecl() != &v) continue;
-    Expr::EvalResult index;
-    if (element->getIdx()->isValueDependent() || !element->getIdx()->EvaluateAsInt(index, context_)) {
+    const auto index = integerConstant(element->getIdx(), context_);
+    if (!index) {
       std::fill(elements.begin(), elements.end(), nullptr);
       return;
     }
-    const std::size_t at = index.Val.getInt().getLimitedValue();
+    const auto at = static_cast<std::size_t>(*index);  // a negative one is beyond all
     if (at < size->getSize().getLimitedValue()) assignments[at].push_back(s);
   }
   for (const auto& [at, all] : assignments) {
@@ -1330,11 +1363,8 @@ Texts ValueReader::textsAt(const Expr* written) {
   }
   if (const auto* subscript = dyn_cast<ArraySubscriptExpr>(e); subscript && isTextType(e->getType())) {
     const std::vector<const Expr*> all = elements(subscript->getBase());
-    Expr::EvalResult index;
-    if (!all.empty() && !subscript->getIdx()->isValueDependent() && subscript->getIdx()->EvaluateAsInt(index, context_)) {
-      const auto i = index.Val.getInt().getLimitedValue();
-      if (i < all.size()) return texts(all[i]);
-    }
+    const auto index = all.empty() ? std::nullopt : integerConstant(subscript->getIdx(), context_);
+    if (index && *index >= 0 && static_cast<std::size_t>(*index) < all.size()) return texts(all[static_cast<std::size_t>(*index)]);
     Texts result;
     for (const Expr* x : all) addAll(result, texts(x));
     if (!result.empty()) return result;

@@ -16,7 +16,9 @@
 // object stands for the session that it runs on: pqxx::work tx(c) has the path of c. "": not known.
 // "lock.#ns::Class" says whether the object `lock`, of a class with virtual functions, is of that class and not of one derived from it.
 #pragma once
+#include <charconv>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -78,6 +80,19 @@ struct HostValue {
     v("constant", s.constant), v("range", s.range), v("defined", s.defined), v("args", s.args);
   }
 };
+
+// … without the conversions around it.
+inline const HostValue& unconverted(const HostValue& v) { return v.kind == HostValueKind::Convert && v.args.size() == 1 ? unconverted(v.args[0]) : v; }
+
+// The number that a value is, below its conversions; a boolean is 0 or 1. nullopt: it is no constant, or one beyond 64 bits with a sign.
+inline std::optional<std::int64_t> integerOf(const HostValue& v) {
+  const HostValue& plain = unconverted(v);
+  if (plain.kind == HostValueKind::Boolean) return plain.text == "true";
+  std::int64_t n = 0;
+  const char* end = plain.text.data() + plain.text.size();
+  const auto [stop, error] = std::from_chars(plain.text.data(), end, n);
+  return plain.kind == HostValueKind::Integer && error == std::errc() && stop == end ? std::optional(n) : std::nullopt;
+}
 
 // From byte `offset` of the piece on, text and file run in step.
 struct HostPlace {

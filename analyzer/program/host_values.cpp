@@ -82,6 +82,8 @@ class HostReader {
       case HostValueKind::Result:
       case HostValueKind::FromText:
         leaf(ValueKind::Call), operands();
+        for (Value& a : v.args)  // what comes back is made of what an argument points to, not of where that lies
+          if (isPointer(a)) a = pointedTo(a);
         return v;
       case HostValueKind::Environment:
         leaf(ValueKind::Call), operands();
@@ -133,6 +135,10 @@ class HostReader {
     return placed(unknownValue(h.text.empty() ? "not followed" : h.text), h.range, scope_.unit);
   }
 
+  // An address that nobody has made a number of.
+  static bool isPointer(const Value& v) { return v.kind == ValueKind::Address && v.type.empty(); }
+  static Value pointedTo(const Value& pointer) { return placed(unknownValue("what a pointer points to"), pointer.range, pointer.unit); }
+
   Value constant(const HostValue& h, Value v, int depth) {
     v.text = h.text;
     v.constant_name = h.constant;
@@ -177,7 +183,7 @@ class HostReader {
       Value argument = (*scope_.arguments)[index];
       if (argument.kind == ValueKind::Unknown && argument.text.empty()) return unknown(h);
       argument.from_argument = true;
-      return argument;
+      return h.type.kind != HostTypeKind::Pointer && isPointer(argument) ? pointedTo(argument) : argument;  // *p, of a parameter p
     }
     v.kind = ValueKind::Parameter, v.name = h.name;
     return v;

@@ -15,8 +15,6 @@ constexpr std::size_t kMostInstances = 2000;
 
 using Decided = std::map<std::int32_t, std::int64_t>;  // parameters and what they are
 
-const HostValue& unconverted(const HostValue& v) { return v.kind == HostValueKind::Convert && v.args.size() == 1 ? unconverted(v.args[0]) : v; }
-
 const HostValue* argument(const HostCall& c, std::int32_t parameter) {
   const auto i = static_cast<std::size_t>(parameter);
   return parameter >= 0 && i < c.binds.size() ? &unconverted(c.binds[i]) : nullptr;
@@ -24,8 +22,7 @@ const HostValue* argument(const HostCall& c, std::int32_t parameter) {
 
 std::optional<std::int64_t> number(const HostValue* v, const Decided& decided) {
   if (!v) return std::nullopt;
-  if (v->kind == HostValueKind::Integer) return std::strtoll(v->text.c_str(), nullptr, 10);
-  if (v->kind == HostValueKind::Boolean) return v->text == "true";
+  if (const auto n = integerOf(*v)) return n;
   const auto known = v->kind == HostValueKind::Parameter ? decided.find(v->index) : decided.end();
   return known == decided.end() ? std::nullopt : std::optional(known->second);
 }

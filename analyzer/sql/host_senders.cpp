@@ -12,8 +12,6 @@
 namespace pglocklint::sql {
 namespace {
 
-const HostValue& unconverted(const HostValue& v) { return v.kind == HostValueKind::Convert && v.args.size() == 1 ? unconverted(v.args[0]) : v; }
-
 // The parameter that the whole text is, or -1.
 std::int32_t parameterSent(const HostCall& c) {
   if (c.kind != HostCallKind::Execute || c.texts.size() != 1 || c.texts[0].pieces.size() != 1) return -1;

@@ -8,7 +8,8 @@
 //
 // The order graph and what is no circle in it: program/lock_order.cpp. Each circle is reported once, at the second acquisition of the path that
 // breaks the majority (of equals: the last in the order of files). Two locks of one class in the order of the arguments are a warning: called
-// with the arguments the other way round, the function meets itself.
+// with the arguments the other way round, the function meets itself. So is a circle in which a branch inside of what a path calls decides whether
+// it takes the lock: whether both paths ever take these branches together, the program does not say.
 #include <algorithm>
 #include <set>
 #include <unordered_map>
@@ -92,12 +93,15 @@ void check(const Program& program, Report& report) {
       continue;
     }
     const OrderEdge& other = c.edges[1];
+    const bool certain = std::ranges::all_of(c.edges, &OrderEdge::certain);
     Finding& f = reportAt(report, event, event.range,
-                          fmt::format("{} is waited for while {} is held; {} takes them the other way round ({}:{}){}. Sessions on these paths wait for each other until "
+                          fmt::format("{} is waited for while {} is held; {} takes them the other way round ({}:{}){}. {} wait for each other until "
                                       "PostgreSQL ends one with a deadlock error. Take the locks in one order everywhere.",
                                       keyText(locks, e.wanted, e.event), keyText(locks, e.held, e.taken), functionName(other.function).empty() ? "another path" : functionName(other.function),
                                       program.path(other.unit), locks.event(other.event).range.line,
-                                      c.edges.size() > 2 ? fmt::format(", in a circle of {} locks", c.edges.size()) : ""));
+                                      c.edges.size() > 2 ? fmt::format(", in a circle of {} locks", c.edges.size()) : "",
+                                      certain ? "Sessions on these paths" : "If what they call takes these branches, sessions on these paths"));
+    if (!certain) f.severity = Severity::Warning;
     for (const OrderEdge& x : c.edges) paths.add(x, f);
   }
 }
@@ -116,6 +120,7 @@ const Rule kInconsistentLockOrder{
             "databases.",
         .remedy = "Take the locks in one order on every path: smallest key first, or one lock that stands for both.",
         .clauses = {"two paths take the same key classes in opposite order | bad_functions.sql", "or one class in argument order | bad_arguments.sql",
+                    "a branch inside of what a path calls decides: a warning | bad_branch_in_callee.sql",
                     "the trigger of a table is one of the paths | bad_trigger.sql", "a deferred trigger, at COMMIT | bad_deferred_trigger.sql"},
     },
     check};

@@ -147,16 +147,16 @@ class Order {
   void collect(const FunctionLocks& f) {
     for (const EventId id : f.events) {
       const LockEvent& e = locks_.event(id);
-      if (e.kind == LockEventKind::Acquire && e.key != kUnknownKey) from(e, f, id, -1, e.key, e.lock->mode, {});
+      if (e.kind == LockEventKind::Acquire && e.key != kUnknownKey) from(e, f, id, -1, e.key, e.lock->mode, {}, true);
       if (e.kind != LockEventKind::Call) continue;
       for (const InnerAcquisition& a : e.inner)
-        if (a.blocks && a.key != kUnknownKey) from(e, f, id, a.event, a.key, a.mode, a.held);
+        if (a.blocks && a.key != kUnknownKey) from(e, f, id, a.event, a.key, a.mode, a.held, a.certain);
     }
   }
 
-  void from(const LockEvent& e, const FunctionLocks& f, EventId event, EventId inner, KeyId wanted, LockMode mode, const Gates& held_inside) {
+  void from(const LockEvent& e, const FunctionLocks& f, EventId event, EventId inner, KeyId wanted, LockMode mode, const Gates& held_inside, bool certain) {
     ++round_;
-    for (const LockState& s : e.before) from(s, f, event, inner, wanted, mode, held_inside);
+    for (const LockState& s : e.before) from(s, f, event, inner, wanted, mode, held_inside, certain);
   }
 
   bool ofTriggersRow(EventId inner, KeyId wanted) const {
@@ -166,7 +166,7 @@ class Order {
   static bool firmly(const Hold& h, const KeyInfo& k) { return h.mustHold() || (!k.exact && h.mayHold()); }
 
   void from(const LockState& s, const FunctionLocks& f, EventId event, EventId inner, KeyId wanted, LockMode mode,
-            const Gates& held_inside) {
+            const Gates& held_inside, bool certain) {
     const auto holds = [&](LockMode m) {
       const Hold* h = s.find(wanted, m);
       return h != nullptr && h->mustHold() && locks_.keys.at(wanted).exact;
@@ -178,7 +178,7 @@ class Order {
       if (std::any_of(s.holds.begin(), s.holds.end(), [&](const Hold& h) { return h.mayHold() && may_be(h.key); })) return;
       if (std::any_of(held_inside.begin(), held_inside.end(), [&](const auto& h) { return may_be(h.first); })) return;
     }
-    OrderEdge edge{kUnknownKey, wanted, mode, mode, -1, event, inner, f.unit, f.function, &f.session, nullptr};
+    OrderEdge edge{kUnknownKey, wanted, mode, mode, -1, event, inner, certain, f.unit, f.function, &f.session, nullptr};
     const auto gates = [&] {  // the same for all edges
       if (edge.gates) return;
       Gates all = held_inside;
@@ -192,11 +192,12 @@ class Order {
       if (told.round == round_ && told.taken == h.taken.front()) continue;
       told = {round_, h.taken.front()};
       edge.held = h.key, edge.held_mode = h.mode, edge.taken = h.taken.front();
+      edge.certain = certain && h.mustHold();
       add(edge, gates);
     }
     for (const auto& [key, held_mode] : held_inside) {  // the callee's own order, with the keys of this call
       if (key == wanted || key == kUnknownKey || !locks_.keys.at(key).constant) continue;
-      edge.held = key, edge.held_mode = held_mode, edge.taken = event;
+      edge.held = key, edge.held_mode = held_mode, edge.taken = event, edge.certain = certain;
       add(edge, gates);
     }
   }
@@ -216,7 +217,10 @@ class Order {
     std::vector<OrderEdge>& all = edges_[Ends{a, b}.packed()];
     if (all.size() >= kMostWitnesses) return;
     for (auto x = all.rbegin(); x != all.rend() && x->event == e.event; ++x)  // events come one after the other
-      if (x->taken == e.taken && x->inner == e.inner && x->held_mode == e.held_mode && x->wanted_mode == e.wanted_mode) return;
+      if (x->taken == e.taken && x->inner == e.inner && x->held_mode == e.held_mode && x->wanted_mode == e.wanted_mode) {
+        x->certain |= e.certain;
+        return;
+      }
     gates();
     all.push_back(e);
   }
@@ -279,14 +283,18 @@ class Order {
       if (back == edges_.end()) continue;
       const std::vector<OrderEdge>& forward = edges_.at(packed);
       const auto meet = [&](const OrderEdge& x, const OrderEdge& y) { return waits(x, y) && waits(y, x) && !gated(x, y) && !apart(x, y); };
-      std::vector<const OrderEdge*> one, other;
-      for (const OrderEdge& x : forward)
-        if (std::any_of(back->second.begin(), back->second.end(), [&](const OrderEdge& y) { return meet(x, y); })) one.push_back(&x);
-      for (const OrderEdge& y : back->second)
-        if (std::any_of(forward.begin(), forward.end(), [&](const OrderEdge& x) { return meet(x, y); })) other.push_back(&y);
-      if (one.empty() || other.empty()) continue;
-      reportPair(one, other, meet);
-      joined_.insert(ends.held), joined_.insert(ends.wanted);
+      for (const bool certain : {true, false}) {  // a circle that no branch decides tells more
+        std::vector<const OrderEdge*> one, other;
+        const auto counts = [&](const OrderEdge& e) { return e.certain || !certain; };
+        for (const OrderEdge& x : forward)
+          if (counts(x) && std::ranges::any_of(back->second, [&](const OrderEdge& y) { return counts(y) && meet(x, y); })) one.push_back(&x);
+        for (const OrderEdge& y : back->second)
+          if (counts(y) && std::ranges::any_of(forward, [&](const OrderEdge& x) { return counts(x) && meet(x, y); })) other.push_back(&y);
+        if (one.empty() || other.empty()) continue;
+        reportPair(one, other, meet);
+        joined_.insert(ends.held), joined_.insert(ends.wanted);
+        break;
+      }
     }
   }
 
@@ -358,7 +366,11 @@ class Order {
     while (nodes.back() != start) nodes.push_back(before.at(nodes.back()));
     std::reverse(nodes.begin(), nodes.end());
     std::vector<OrderEdge> chosen;
-    for (std::size_t i = 0; i < nodes.size(); ++i) chosen.push_back(edges_.at(Ends{nodes[i], nodes[(i + 1) % nodes.size()]}.packed()).front());
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const std::vector<OrderEdge>& all = edges_.at(Ends{nodes[i], nodes[(i + 1) % nodes.size()]}.packed());
+      const auto certain = std::ranges::find_if(all, &OrderEdge::certain);
+      chosen.push_back(certain != all.end() ? *certain : all.front());
+    }
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       if (!waits(chosen[i], chosen[(i + 1) % chosen.size()])) return false;
       for (std::size_t j = i + 1; j < chosen.size(); ++j)

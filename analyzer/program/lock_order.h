@@ -13,6 +13,7 @@ struct OrderEdge {
   KeyId held = kUnknownKey, wanted = kUnknownKey;
   LockMode held_mode = LockMode::Exclusive, wanted_mode = LockMode::Exclusive;
   EventId taken = -1, event = -1, inner = -1;
+  bool certain = true;  // on each run of what is called there: false if a branch inside of a callee decides
   int unit = -1;
   const Function* function = nullptr;
   const std::string* session = nullptr;  // host functions: the session that the path is about

@@ -1,6 +1,7 @@
 // The lock state over the call graph: callees before callers, cycles to a fixpoint.
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
 #include "program/components.h"
 #include "program/lock_flow.h"
@@ -25,9 +26,55 @@ std::vector<std::pair<KeyId, LockMode>> heldFor(const LockStateSet& before) {
   return held;
 }
 
+// Which statements run whenever their function comes to a normal end.
+class CertainStatements {
+ public:
+  explicit CertainStatements(const Function& function) : function_(function) {
+    for (std::size_t b = 0; b < function.blocks.size(); ++b)
+      for (const Event& e : function.blocks[b].events)
+        for (const Statement& s : e.statement) block_of_[&s] = b;
+  }
+
+  bool operator()(const Statement* s) {
+    const auto at = block_of_.find(s);
+    if (at == block_of_.end()) return false;
+    const auto [known, fresh] = known_.try_emplace(at->second, true);
+    if (fresh) known->second = !comesBackWithout(at->second);
+    return known->second;
+  }
+
+ private:
+  static bool raises(const Block& b) { return !b.events.empty() && !b.events.back().exit.empty() && b.events.back().exit[0].kind == ExitKind::Raise; }
+
+  bool comesBackWithout(std::size_t block) const {
+    std::vector<bool> seen(function_.blocks.size());
+    std::vector<std::size_t> work{0};
+    while (!work.empty()) {
+      const std::size_t b = work.back();
+      work.pop_back();
+      if (b == block || seen[b]) continue;
+      seen[b] = true;
+      const Block& at = function_.blocks[b];
+      if (at.successors.empty() && !raises(at)) return true;
+      for (const Edge& e : at.successors) work.push_back(static_cast<std::size_t>(e.target));
+    }
+    return false;
+  }
+
+  const Function& function_;
+  std::unordered_map<const Statement*, std::size_t> block_of_;
+  std::unordered_map<std::size_t, bool> known_;
+};
+
 // False: there is no room for it.
 bool addAcquisition(std::vector<InnerAcquisition>& all, InnerAcquisition a) {
-  if (std::find(all.begin(), all.end(), a) != all.end()) return true;
+  for (InnerAcquisition& known : all) {
+    InnerAcquisition as_certain = a;
+    as_certain.certain = known.certain;
+    if (as_certain != known) continue;
+    known.certain |= a.certain;
+    return true;
+  }
   if (all.size() >= kMostAcquisitions) return false;
   all.push_back(std::move(a));
   return true;
@@ -165,12 +212,13 @@ class Analysis {
   // False: some acquisitions are not in the summary.
   bool summarize(FlowResult& r, const std::vector<EventId>& events) {
     bool all = true;
+    CertainStatements certain(*r.locks.function);
     for (const EventId id : events) {
       const LockEvent& e = states_.event(id);
       if (e.before.empty()) continue;
       r.summary.releases_all |= e.kind == LockEventKind::ReleaseAll;
       const auto held = heldFor(e.before);
-      if (e.acquires()) all &= addAcquisition(r.summary.acquires, {e.key, e.lock->mode, e.lock->scope, e.kind == LockEventKind::Acquire, id, held});
+      if (e.acquires()) all &= addAcquisition(r.summary.acquires, {e.key, e.lock->mode, e.lock->scope, e.kind == LockEventKind::Acquire, id, e.least > 0 && certain(e.statement), held});
       if (e.kind != LockEventKind::Call) continue;
       const LockSummary& callee = reader_.summary(id);
       const bool holding = std::any_of(e.before.begin(), e.before.end(), [](const LockState& s) { return !s.holds.empty(); });
@@ -185,6 +233,7 @@ class Analysis {
         }
       states_.events[static_cast<std::size_t>(id)].frees = freedBy(callee);
       for (InnerAcquisition a : callee.acquires) {
+        a.certain = a.certain && certain(e.statement);
         for (const auto& h : held)
           if (a.held.size() < 8 && std::find(a.held.begin(), a.held.end(), h) == a.held.end()) a.held.push_back(h);
         all &= addAcquisition(r.summary.acquires, std::move(a));

@@ -188,6 +188,7 @@ struct InnerAcquisition {
   LockScope scope = LockScope::Session;
   bool blocks = true;
   EventId event = -1;                                   // the built-in call
+  bool certain = true;                                  // on each way through the callee that comes back
   std::vector<std::pair<KeyId, LockMode>> held;         // must be held by the callee itself at that point
   bool operator==(const InnerAcquisition&) const = default;
 };

@@ -1,4 +1,5 @@
 // From C++ expressions to symbolic values and SQL texts. See tree.h.
+#include <clang/AST/CXXInheritance.h>
 #include <clang/AST/DeclFriend.h>
 #include <clang/AST/DeclTemplate.h>
 #include <clang/AST/ParentMap.h>
@@ -729,6 +730,22 @@ std::vector<const Expr*> ValueReader::results(const FunctionDecl& f) const {
 
 namespace {
 
+// The name that a call is known by. A method may be inherited from a base that only its library knows, as is operator() of std::hash<std::string> in
+// GCC 14: then the table of sources may know one of the classes from the object's own up to that base.
+std::string knownName(const FunctionDecl& callee, const Expr* object) {
+  const std::string name = qualifiedName(callee);
+  const auto* method = dyn_cast<CXXMethodDecl>(&callee);
+  if (!method || !object || sourceOf(name) != Source::None) return name;
+  QualType type = object->IgnoreParenBaseCasts()->getType();
+  if (type->isPointerType()) type = type->getPointeeType();
+  const CXXRecordDecl* record = type->getAsCXXRecordDecl();
+  CXXBasePaths paths;
+  if (!record || !record->hasDefinition() || !record->isDerivedFrom(method->getParent(), paths)) return name;
+  for (const CXXBasePathElement& step : paths.front())
+    if (std::string inherited = qualifiedName(*step.Class) + name.substr(qualifiedName(*method->getParent()).size()); sourceOf(inherited) != Source::None) return inherited;
+  return name;
+}
+
 // A value that says more than the call it came from: nothing in it is local to the function.
 bool tellsMore(const HostValue& v) {
   if (v.kind == HostValueKind::Unknown || v.kind == HostValueKind::Variable) return false;
@@ -740,9 +757,9 @@ bool tellsMore(const HostValue& v) {
 HostValue ValueReader::call(const CallExpr& c) {
   const FunctionDecl* callee = c.getDirectCallee();
   if (!callee) return unknown(&c, "a call");
-  const std::string name = qualifiedName(*callee);
   const auto* method = dyn_cast<CXXMemberCallExpr>(&c);
   const bool is_operator = isa<CXXOperatorCallExpr>(c);
+  const std::string name = knownName(*callee, method ? method->getImplicitObjectArgument() : is_operator ? c.getArg(0) : nullptr);
   std::vector<const Expr*> arguments(c.arg_begin(), c.arg_end());
   if (is_operator && isa<CXXMethodDecl>(callee) && !arguments.empty() && callee->getOverloadedOperator() == OO_Call)
     arguments.erase(arguments.begin());

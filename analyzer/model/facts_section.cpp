@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -121,18 +122,19 @@ std::string SectionReader::add(std::string_view section) {
     std::string_view rest = section.substr(kMagic.size());
     const auto version = takeUpTo(rest, ' ', 16), kind = takeUpTo(rest, ' ', 16), length = takeUpTo(rest, ' ', 24);
     const auto id = takeUpTo(rest, '\n', 24);
-    const auto size = length ? number(*length) : std::nullopt;
+    constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();  // more than any record has
+    const std::uint64_t size = length ? number(*length).value_or(kNone) : kNone;
     std::string wrong;
     if (version && *version != kVersion)
       wrong = "it was written by another version of pglocklint";
-    else if (!version || !kind || !id || !size)
+    else if (!version || !kind || !id || size == kNone)
       wrong = "the head of a record is damaged";
-    else if (*size >= rest.size() || rest[*size] != '\0')
+    else if (size >= rest.size() || rest[size] != '\0')
       wrong = "a record is cut short";
     else
-      wrong = take(*kind, *id, rest.substr(0, *size));
+      wrong = take(*kind, *id, rest.substr(0, size));
     if (wrong.empty()) {
-      section = rest.substr(*size + 1);
+      section = rest.substr(size + 1);
       continue;
     }
     note(std::move(wrong));

@@ -82,9 +82,9 @@ std::string truth(const json& t, const json& host) {
   return "(" + truth(t.at("args")[0], host) + (kind == "and" ? " && " : " || ") + truth(t.at("args")[1], host) + ")";
 }
 
-const json& function(const json& unit, const std::string& name) {
+const json& function(const json& unit, const char* name) {
   for (const json& f : unit.at("functions"))
-    if (text(f, "name").starts_with(name + "(")) return f;
+    if (text(f, "name").starts_with(std::string(name) + "(")) return f;
   FAIL("no function " << name);
   return unit;
 }

@@ -22,6 +22,14 @@ struct Use {
   int sites = 1;
 };
 
+// What libpqxx 7 has no longer, as libpqxx 6 declares it.
+#define LIBPQXX6 \
+  "#include <string>\nnamespace pqxx {\nstruct result {};\nnamespace prepare { struct invocation { template <class T> invocation& operator()(const T&); result exec() const; }; }\n" \
+  "namespace internal { struct parameterized_invocation { template <class T> parameterized_invocation& operator()(const T&); result exec(); }; }\n" \
+  "struct connection { void prepare(const std::string&, const std::string&); };\n" \
+  "struct transaction_base { prepare::invocation prepared(const std::string&); internal::parameterized_invocation parameterized(const std::string&); };\n" \
+  "struct work : transaction_base {};\n}\n"
+
 const Use kUses[] = {
     {"libpq: PQexec", "#include <libpq-fe.h>\nvoid f(PGconn* c) { PQclear(PQexec(c, \"SELECT pg_advisory_lock(4711)\")); }\n", {"(4711)"}},
     {"libpq: PQexecParams with text",
@@ -44,9 +52,9 @@ const Use kUses[] = {
     {"libpqxx: exec_params", "#include <pqxx/pqxx>\nvoid f(pqxx::work& tx) { tx.exec_params(\"SELECT pg_advisory_xact_lock($1, $2)\", 7, 8); }\n", {"(7, 8)"}},
     {"libpqxx: exec with params", "#include <string_view>\nnamespace pqxx { struct zview : std::string_view { zview(const char*); }; struct prepped : zview { explicit prepped(const char*); }; struct params { template <class... T> params(T...) {} };\nstruct connection { void prepare(zview, zview); }; struct work { int exec(zview, params); int exec(prepped, params); }; }\nvoid f(pqxx::work& tx) { tx.exec(\"SELECT pg_advisory_xact_lock($1)\", pqxx::params{7}); }\n", {"(7)"}},
     {"libpqxx 6: prepared()",
-     "#include <pqxx/pqxx>\nvoid f(pqxx::connection& c, pqxx::work& tx) { c.prepare(\"lock\", \"SELECT pg_advisory_xact_lock($1, $2)\"); tx.prepared(\"lock\")(7)(8).exec(); }\n",
+     LIBPQXX6 "void f(pqxx::connection& c, pqxx::work& tx) { c.prepare(\"lock\", \"SELECT pg_advisory_xact_lock($1, $2)\"); tx.prepared(\"lock\")(7)(8).exec(); }\n",
      {"(7, 8)"}},
-    {"libpqxx 6: parameterized()", "#include <pqxx/pqxx>\nvoid f(pqxx::work& tx) { tx.parameterized(\"SELECT pg_advisory_xact_lock($1)\")(7).exec(); }\n", {"(7)"}},
+    {"libpqxx 6: parameterized()", LIBPQXX6 "void f(pqxx::work& tx) { tx.parameterized(\"SELECT pg_advisory_xact_lock($1)\")(7).exec(); }\n", {"(7)"}},
     {"libpqxx 7.9: prepped",
      "#include <string_view>\nnamespace pqxx { struct zview : std::string_view { zview(const char*); }; struct prepped : zview { explicit prepped(const char*); }; struct params { template <class... T> params(T...) {} };\nstruct connection { void prepare(zview, zview); }; struct work { int exec(zview, params); int exec(prepped, params); }; }\nvoid f(pqxx::connection& c, pqxx::work& tx) { c.prepare(\"lock_one\", \"SELECT pg_advisory_xact_lock($1)\"); tx.exec(pqxx::prepped{\"lock_one\"}, pqxx::params{7}); "
      "}\n",

@@ -153,6 +153,7 @@ class ValueReader {
   const Counters* counters_ = nullptr;
   Frames frames_;
   std::set<const void*> active_;
+  std::map<const clang::VarDecl*, unsigned> reading_;  // variables whose texts are being read, and how often
   int steps_ = 0, depth_ = 0;
 };
 

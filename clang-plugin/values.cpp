@@ -23,6 +23,7 @@ namespace {
 
 constexpr int kMaxSteps = 20000;  // of one function
 constexpr int kMaxDepth = 120;    // of expressions followed into one another
+constexpr unsigned kMostNested = 4;  // texts of one variable in one another
 constexpr std::size_t kMostTexts = 16;
 constexpr std::size_t kMostFrames = 6;  // functions looked into
 constexpr std::size_t kMostPieces = 4000;
@@ -1404,7 +1405,10 @@ Texts ValueReader::variableTexts(const VarDecl& v, const Expr* use) {
     }
     return hole(use);
   }
-  if (!active_.insert(&v).second) return hole(use);
+  // What it held before may be part of what it holds: sql = "BEGIN; " + sql.
+  unsigned& nested = reading_[&v];
+  if (nested >= kMostNested || !active_.insert(use).second) return hole(use);
+  ++nested;
   Texts result;
   if (v.isLocalVarDecl() && !v.isStaticLocal()) {
     for (const Parts& p : reaching(v, use)) addAll(result, joined(p));
@@ -1412,7 +1416,8 @@ Texts ValueReader::variableTexts(const VarDecl& v, const Expr* use) {
              init && (v.getType().isConstQualified() || v.isConstexpr() || v.getType()->isPointerType())) {
     result = texts(init);
   }
-  active_.erase(&v);
+  active_.erase(use);
+  --reading_[&v];
   return result.empty() ? hole(use) : result;
 }
 

@@ -29,7 +29,9 @@
 
 #include "all_rules.h"
 #include "lock_paths.h"
+#include "model/host.h"
 #include "program/host_paths.h"
+#include "program/keys.h"
 #include "work.h"
 
 namespace pglocklint {
@@ -299,13 +301,29 @@ void checkRounds(const FunctionLocks& f, const LockStates& locks, std::set<Event
 
 // --- locks that nothing releases ------------------------------------------------------------------------------------------------
 
-// Some release in the program that may mean this lock: one of its key, of a key of its class, or of one that is not known.
+// Its key is made by a hash of SQL.
+bool isHashedBySql(const KeyInfo& k) {
+  return std::ranges::any_of(k.parts, [](const Value& part) {
+    return contains(part, [](const Value& v) { return v.kind == ValueKind::Hash && v.relation != kHostSchema; });
+  });
+}
+
+// Its key comes from the host program, as a value: pg_advisory_unlock($1).
+bool isBound(const LockEvent& e) {
+  const auto bound = [](const Expr& a) { return (a.kind == ExprKind::Cast ? a.args[0] : a).kind == ExprKind::Param; };
+  return e.function->kind == FunctionKind::HostFunction && e.call != nullptr && std::ranges::all_of(e.call->args, bound);
+}
+
+// Some release in the program that may mean this lock: one of its key, of a key of its class, or of one that is not known. A program that
+// tells SQL to hash a name does not know the key, and cannot bind it to a release.
 bool mayBeReleasedSomewhere(const LockStates& locks, const Leak& leak) {
+  const KeyInfo& taken = locks.keys.at(leak.key);
+  const bool hashed = isHashedBySql(taken);
   return std::any_of(locks.events.begin(), locks.events.end(), [&](const LockEvent& e) {
     if (e.kind == LockEventKind::ReleaseAll) return true;
-    if (e.kind != LockEventKind::Release || e.lock->mode != leak.mode) return false;
+    if (e.kind != LockEventKind::Release || e.lock->mode != leak.mode || (hashed && isBound(e))) return false;
     if (e.key == kUnknownKey) return true;
-    const KeyInfo &released = locks.keys.at(e.key), &taken = locks.keys.at(leak.key);
+    const KeyInfo& released = locks.keys.at(e.key);
     return released.form == taken.form && !(released.constant && taken.constant && e.key != leak.key);
   });
 }

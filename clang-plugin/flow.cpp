@@ -423,6 +423,9 @@ std::vector<FunctionReader::ObjectEnd> FunctionReader::endOf(const VarDecl& v) {
     conditional = !one || engaged(v.getInit()) == constantTruth(false);
     if (at != sources_.end() && at->second.moved && mayShare(className(type->getAsCXXRecordDecl()))) return {};
   }
+  if (at != sources_.end() && at->second.moved && !isTransaction(type) && !isPointerLikeType(type))
+    for (const DeclRefExpr* use : usesOf(v))
+      if (const auto* move = dyn_cast_or_null<CallExpr>(parentOf(use)); move && move->getNumArgs() == 1 && isMovedIntoOther(*move)) return {};
   return endOf(type, isTransaction(type) ? path(v) : localOrGlobal(v), places_.range(v.getLocation(), v.getLocation()), maker,
                conditional);
 }
@@ -450,6 +453,30 @@ std::string FunctionReader::localOrGlobal(const VarDecl& v) {
   return v.hasLocalStorage() ? localName(v) : globalName(v);
 }
 
+// A temporary, or what std::move() gives, of which another object is made, or that a function of the library gets: Result<Guard>(Guard(c)),
+// std::variant<Guard, Error>, held.push_back(std::move(guard)). That has what it had, wherever it keeps it.
+bool FunctionReader::isMovedIntoOther(const Expr& object) const {
+  const Expr* given = &object;
+  const Stmt* outer = parentOf(given);
+  for (; outer && isa<CastExpr>(outer); outer = parentOf(given)) given = cast<CastExpr>(outer);  // Guard(c) is written as a cast
+  const auto isGiven = [&](const Expr* argument, const ParmVarDecl* parameter) {
+    return stripped(argument) == stripped(given) && parameter->getType()->isRValueReferenceType();
+  };
+  if (const auto* construct = dyn_cast_or_null<CXXConstructExpr>(outer)) {
+    if (construct->getType()->getAsCXXRecordDecl() == object.getType()->getAsCXXRecordDecl()) return false;
+    const auto parameters = construct->getConstructor()->parameters();
+    for (unsigned i = 0; i < construct->getNumArgs() && i < parameters.size(); ++i)
+      if (isGiven(construct->getArg(i), parameters[i])) return true;
+    return false;
+  }
+  const auto* call = dyn_cast_or_null<CallExpr>(outer);
+  const FunctionDecl* callee = call ? call->getDirectCallee() : nullptr;
+  if (!callee || isa<CXXOperatorCallExpr>(call) || !qualifiedName(*callee).starts_with("std::") || qualifiedName(*callee) == "std::move") return false;
+  for (unsigned i = 0; i < call->getNumArgs() && i < callee->getNumParams(); ++i)
+    if (isGiven(call->getArg(i), callee->getParamDecl(i))) return true;
+  return false;
+}
+
 std::vector<FunctionReader::ObjectEnd> FunctionReader::endOfTemporary(const Expr* e) {
   if (!unit_.endMatters(e->getType())) return {};
   const Expr* core = stripped(e);
@@ -460,6 +487,7 @@ std::vector<FunctionReader::ObjectEnd> FunctionReader::endOfTemporary(const Expr
   const CXXRecordDecl* record = core->getType()->getAsCXXRecordDecl();
   const bool moves = isPointerLikeType(core->getType()) || (record && record->hasDefinition() && record->hasMoveConstructor());
   if (moves && !path(core).starts_with("made ")) return {};  // c_ = std::make_unique<T>(), return Guard(c) as an optional: that has it
+  if (moves && isMovedIntoOther(*e)) return {};
   return endOf(e->getType(), path(core), places_.range(core->getExprLoc(), core->getExprLoc()), core, false);
 }
 

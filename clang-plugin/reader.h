@@ -209,6 +209,7 @@ class FunctionReader {
   std::vector<ObjectEnd> endOf(clang::QualType type, const std::string& path, const pglocklint::SourceRange& at, const Expr* maker,
                             bool conditional, bool pointee = false);
   std::vector<ObjectEnd> endOf(const clang::VarDecl& v);
+  bool isMovedIntoOther(const Expr& object) const;
   std::vector<ObjectEnd> endOfTemporary(const Expr* e);
   std::vector<ObjectEnd> endOfPart(clang::QualType type, const Expr* init);
   std::vector<ObjectEnd> endOfHeld(const clang::Stmt& s);

@@ -255,7 +255,7 @@ bool isGuardOfFactory(const FunctionLocks& f, const Leak& leak, const LockStates
   return std::any_of(f.events.begin(), f.events.end(), [&](EventId id) {
     const LockEvent& e = locks.event(id);
     return e.kind == LockEventKind::Call && e.statement->host_call >= 0 && !isHostConstructor(*e.callee) && !object.empty() &&
-           calls[static_cast<std::size_t>(e.statement->host_call)].made == object;
+           isWithin(object, calls[static_cast<std::size_t>(e.statement->host_call)].made);
   });
 }
 

@@ -74,6 +74,22 @@ std::vector<std::string> namedPlaceholders(const std::vector<HostText>& texts) {
   return names;
 }
 
+// Which of the placeholders a text names, with or without its colon.
+std::optional<std::size_t> placeholderNamed(ValueReader& values, const Expr& text, const std::vector<std::string>& names) {
+  const Texts written = values.texts(&text);
+  if (written.size() != 1 || written[0].size() != 1 || written[0][0].hole) return std::nullopt;
+  std::string_view wanted = written[0][0].text;
+  if (wanted.starts_with(':')) wanted.remove_prefix(1);
+  const auto at = std::ranges::find(names, wanted);
+  return at == names.end() ? std::nullopt : std::optional(static_cast<std::size_t>(at - names.begin()));
+}
+
+void bind(std::vector<HostValue>& binds, std::size_t at, ValueReader& values, const Expr& value) {
+  if (at >= kMostBinds) return;
+  if (at >= binds.size()) binds.resize(at + 1);
+  binds[at] = values.value(pointedAt(&value));
+}
+
 }  // namespace
 
 std::vector<HostValue> laterBinds(ValueReader& values, ASTContext& context, const FunctionDecl& function, const Expr& prepared, const Expr* statement, const std::vector<HostText>& texts) {
@@ -113,17 +129,12 @@ std::vector<HostValue> laterBinds(ValueReader& values, ASTContext& context, cons
       if (const auto number = integerConstant(position, context)) {
         at = static_cast<std::size_t>(std::clamp<std::int64_t>(*number - later->first, 0, kMostBinds));
       } else {
-        const Texts written = values.texts(position);
-        if (written.size() != 1 || written[0].size() != 1 || written[0][0].hole) return;
-        std::string_view wanted = written[0][0].text;
-        if (wanted.starts_with(':')) wanted.remove_prefix(1);
-        at = static_cast<std::size_t>(std::find(names.begin(), names.end(), wanted) - names.begin());
-        if (at == names.size()) return;
+        const auto named = placeholderNamed(values, *position, names);
+        if (!named) return;
+        at = *named;
       }
     }
-    if (at >= kMostBinds) return;
-    if (at >= binds.size()) binds.resize(at + 1);
-    binds[at] = values.value(pointedAt(value));
+    bind(binds, at, values, *value);
   });
   return binds;
 }
@@ -152,14 +163,7 @@ std::vector<HostValue> namedBinds(ValueReader& values, ASTContext& context, cons
     if (const auto [target, value] = assignment(s); target && objectOf(target) == of && !holds(value)) over = true;
     const auto* call = dyn_cast<CallExpr>(&s);
     if (!call || call->getNumArgs() != 2 || objectOf(calledOn(*call)) != of) return;
-    const Texts written = values.texts(call->getArg(0));
-    if (written.size() != 1 || written[0].size() != 1 || written[0][0].hole) return;
-    std::string_view wanted = written[0][0].text;
-    if (wanted.starts_with(':')) wanted.remove_prefix(1);
-    const auto at = static_cast<std::size_t>(std::ranges::find(names, wanted) - names.begin());
-    if (at == names.size() || at >= kMostBinds) return;
-    if (at >= binds.size()) binds.resize(at + 1);
-    binds[at] = values.value(pointedAt(call->getArg(1)));
+    if (const auto at = placeholderNamed(values, *call->getArg(0), names)) bind(binds, *at, values, *call->getArg(1));
   });
   return binds;
 }

@@ -101,8 +101,6 @@ std::string isolationOf(const CXXRecordDecl* record) {
 // Classes that hold something to be called.
 bool isCallable(std::string_view of_class) { return of_class == "std::function" || of_class == "std::move_only_function"; }
 
-bool isStandard(const FunctionDecl& f) { return qualifiedName(f).starts_with("std::"); }
-
 }  // namespace
 
 // --- the walk

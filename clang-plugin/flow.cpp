@@ -459,22 +459,17 @@ bool FunctionReader::isMovedIntoOther(const Expr& object) const {
   const Expr* given = &object;
   const Stmt* outer = parentOf(given);
   for (; outer && isa<CastExpr>(outer); outer = parentOf(given)) given = cast<CastExpr>(outer);  // Guard(c) is written as a cast
-  const auto isGiven = [&](const Expr* argument, const ParmVarDecl* parameter) {
-    return stripped(argument) == stripped(given) && parameter->getType()->isRValueReferenceType();
-  };
-  if (const auto* construct = dyn_cast_or_null<CXXConstructExpr>(outer)) {
-    if (construct->getType()->getAsCXXRecordDecl() == object.getType()->getAsCXXRecordDecl()) return false;
-    const auto parameters = construct->getConstructor()->parameters();
-    for (unsigned i = 0; i < construct->getNumArgs() && i < parameters.size(); ++i)
-      if (isGiven(construct->getArg(i), parameters[i])) return true;
+  const auto isGiven = [&](auto arguments, const FunctionDecl& callee) {
+    for (const auto& [argument, parameter] : llvm::zip(arguments, callee.parameters()))
+      if (stripped(argument) == stripped(given)) return parameter->getType()->isRValueReferenceType();
     return false;
-  }
+  };
+  if (const auto* construct = dyn_cast_or_null<CXXConstructExpr>(outer))
+    return construct->getType()->getAsCXXRecordDecl() != object.getType()->getAsCXXRecordDecl() &&
+           isGiven(construct->arguments(), *construct->getConstructor());
   const auto* call = dyn_cast_or_null<CallExpr>(outer);
-  const FunctionDecl* callee = call ? call->getDirectCallee() : nullptr;
-  if (!callee || isa<CXXOperatorCallExpr>(call) || !qualifiedName(*callee).starts_with("std::") || qualifiedName(*callee) == "std::move") return false;
-  for (unsigned i = 0; i < call->getNumArgs() && i < callee->getNumParams(); ++i)
-    if (isGiven(call->getArg(i), callee->getParamDecl(i))) return true;
-  return false;
+  const FunctionDecl* callee = call && !isa<CXXOperatorCallExpr>(call) ? call->getDirectCallee() : nullptr;
+  return callee && isStandard(*callee) && qualifiedName(*callee) != "std::move" && isGiven(call->arguments(), *callee);
 }
 
 std::vector<FunctionReader::ObjectEnd> FunctionReader::endOfTemporary(const Expr* e) {

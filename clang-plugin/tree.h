@@ -59,6 +59,8 @@ std::string typeName(clang::QualType t, const clang::ASTContext& context);
 
 // "std::hash::operator()": without template arguments and inline namespaces.
 std::string qualifiedName(const clang::NamedDecl& declaration);
+// Of the standard library, by its name.
+bool isStandard(const clang::FunctionDecl& function);
 // Of the class that a method belongs to; empty for a free function.
 std::string classOf(const clang::FunctionDecl& function);
 // As call models name it: the class of a method, "ns::" for a function of a namespace, or empty.

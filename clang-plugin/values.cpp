@@ -145,6 +145,8 @@ pglocklint::SourceRange Places::range(clang::SourceRange written) {
 
 // --- names --------------------------------------------------------------------------------------------------------------
 
+bool isStandard(const FunctionDecl& f) { return qualifiedName(f).starts_with("std::"); }
+
 std::string qualifiedName(const NamedDecl& declaration) {
   std::vector<std::string> parts;
   if (const auto* function = dyn_cast<FunctionDecl>(&declaration)) {
@@ -1417,7 +1419,7 @@ Texts ValueReader::variableTexts(const VarDecl& v, const Expr* use) {
     result = texts(init);
   }
   active_.erase(use);
-  --reading_[&v];
+  --nested;
   return result.empty() ? hole(use) : result;
 }
 

@@ -20,7 +20,7 @@
 // In C++ ways out are return, the end and exceptions, and destructors run on all of them. A function that takes its session from a pool
 // gives it back with the locks on it, so there no release need be seen. A constructor that takes a lock which the destructor releases must
 // not fail afterwards: for an object that was never finished no destructor runs. What a factory made and took the lock for is not judged where
-// it is used. The fixtures *_shape_* are a table: twelve ways to hold a lock, each released, leaked where something throws, leaked by a return.
+// it is used, nor is a guard that becomes part of another object. The fixtures *_shape_* are a table: twelve ways to hold a lock, each released, leaked where something throws, leaked by a return.
 #include <algorithm>
 #include <map>
 #include <set>

@@ -1,7 +1,8 @@
 // The lock state over the call graph: callees before callers, cycles to a fixpoint.
 #include <algorithm>
 #include <map>
-#include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 #include "program/components.h"
 #include "program/lock_flow.h"
@@ -26,44 +27,81 @@ std::vector<std::pair<KeyId, LockMode>> heldFor(const LockStateSet& before) {
   return held;
 }
 
-// Which statements run whenever their function comes to a normal end.
+// Which statements run whenever their function comes to a normal end. Looked up only where somebody asks.
 class CertainStatements {
  public:
-  explicit CertainStatements(const Function& function) : function_(function) {
-    for (std::size_t b = 0; b < function.blocks.size(); ++b)
-      for (const Event& e : function.blocks[b].events)
-        for (const Statement& s : e.statement) block_of_[&s] = b;
-  }
+  explicit CertainStatements(const Function& function) : blocks_(function.blocks) {}
 
   bool operator()(const Statement* s) {
-    const auto at = block_of_.find(s);
-    if (at == block_of_.end()) return false;
-    const auto [known, fresh] = known_.try_emplace(at->second, true);
-    if (fresh) known->second = !comesBackWithout(at->second);
-    return known->second;
+    if (!std::exchange(found_, true)) find();
+    return certain_.contains(s);
   }
 
  private:
   static bool raises(const Block& b) { return !b.events.empty() && !b.events.back().exit.empty() && b.events.back().exit[0].kind == ExitKind::Raise; }
 
-  bool comesBackWithout(std::size_t block) const {
-    std::vector<bool> seen(function_.blocks.size());
-    std::vector<std::size_t> work{0};
-    while (!work.empty()) {
-      const std::size_t b = work.back();
-      work.pop_back();
-      if (b == block || seen[b]) continue;
-      seen[b] = true;
-      const Block& at = function_.blocks[b];
-      if (at.successors.empty() && !raises(at)) return true;
-      for (const Edge& e : at.successors) work.push_back(static_cast<std::size_t>(e.target));
-    }
-    return false;
+  // Calls f(block) for each block behind this one; the normal end is one more block.
+  template <class F>
+  void eachNext(std::size_t block, F&& f) const {
+    if (block == blocks_.size()) return;
+    for (const Edge& e : blocks_[block].successors) f(static_cast<std::size_t>(e.target));
+    if (blocks_[block].successors.empty() && !raises(blocks_[block])) f(blocks_.size());
   }
 
-  const Function& function_;
-  std::unordered_map<const Statement*, std::size_t> block_of_;
-  std::unordered_map<std::size_t, bool> known_;
+  void find() {
+    const std::vector<std::size_t> way = wayToEnd();
+    std::vector<std::size_t> place(blocks_.size() + 1, kNone);  // in `way`
+    for (std::size_t i = 0; i < way.size(); ++i) place[way[i]] = i;
+    // Nothing leads around a block of the way if all that was left before it leads to it at most. Each block is left once.
+    std::vector<bool> left(blocks_.size() + 1);
+    std::size_t furthest = 0;
+    for (std::size_t i = 0; i < way.size(); ++i) {
+      if (i == furthest) add(way[i]);
+      std::vector<std::size_t> work{way[i]};
+      while (!work.empty()) {
+        const std::size_t block = work.back();
+        work.pop_back();
+        if (left[block]) continue;
+        left[block] = true;
+        eachNext(block, [&](std::size_t next) {
+          if (place[next] == kNone) work.push_back(next);
+          else furthest = std::max(furthest, place[next]);
+        });
+      }
+    }
+    if (way.empty())  // it never comes back
+      for (std::size_t b = 0; b < blocks_.size(); ++b) add(b);
+  }
+
+  // Blocks from the entry to the normal end; none if there is no way.
+  std::vector<std::size_t> wayToEnd() const {
+    std::vector<std::size_t> before(blocks_.size() + 1, kNone), work{0};
+    while (!work.empty() && before.back() == kNone) {
+      const std::size_t block = work.back();
+      work.pop_back();
+      eachNext(block, [&](std::size_t next) {
+        if (next == 0 || before[next] != kNone) return;
+        before[next] = block;
+        work.push_back(next);
+      });
+    }
+    std::vector<std::size_t> way;
+    if (before.back() == kNone) return way;
+    for (std::size_t block = blocks_.size(); block != kNone; block = before[block]) way.push_back(block);
+    std::reverse(way.begin(), way.end());
+    return way;
+  }
+
+  void add(std::size_t block) {
+    if (block == blocks_.size()) return;
+    for (const Event& e : blocks_[block].events)
+      for (const Statement& s : e.statement) certain_.insert(&s);
+  }
+
+  static constexpr std::size_t kNone = ~std::size_t{0};
+  const List<Block>& blocks_;
+  std::unordered_set<const Statement*> certain_;
+  bool found_ = false;
 };
 
 // False: there is no room for it.
